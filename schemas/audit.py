@@ -1,0 +1,83 @@
+"""What one statement-support audit is asked. A flag, a YAML key and a field of these models have one name."""
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from schemas.corpora import CorpusSettings
+from schemas.values import Beta, Epsilon, Theta, Whole
+
+
+class Scope(StrEnum):
+    """What beta speaks of: each candidate alone, or the whole report (union bound, or independent noises)."""
+
+    CANDIDATE = "candidate"
+    REPORT = "report"
+    REPORT_INDEPENDENT = "report_independent"
+
+
+class UnitSupport(StrEnum):
+    """When a unit supports a statement: any of its records does, or all of them do."""
+
+    ANY = "any"
+    ALL = "all"
+
+
+class ProposalSettings(BaseModel):
+    """Where candidate statements come from; never from the records."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    domain: str | None = None
+    """Public statement schema: a shipped name (restaurant-reviews, ...) or the path of a YAML domain file."""
+    statements: Whole = Field(default=200, ge=1, le=100_000)
+    """How many distinct statements to draw from the domain (fewer when it has fewer)."""
+    seed: Whole = Field(default=0, ge=0, le=2**63 - 1)
+    """Seed of the public draw of statements; it draws no noise."""
+    statements_file: str | None = None
+    """Text file with one statement a line; needs --declare-blind."""
+    declare_blind: bool = False
+    """The statements in --statements-file were written without looking at the records."""
+
+    @model_validator(mode="after")
+    def _one_blind_source(self) -> Self:
+        if (self.domain is None) == (self.statements_file is None):
+            raise ValueError("domain: give either a domain or a statements_file")
+        if self.statements_file is not None and not self.declare_blind:
+            raise ValueError("declare_blind: say that the statements were written without looking at the records")
+        return self
+
+
+class ScoringSettings(BaseModel):
+    """Which frozen predicate decides support."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model: str = "cross-encoder/nli-deberta-v3-base"
+    """Support model: cross-encoder/nli-deberta-v3-base (needs a hub or a cached copy), nli-mini or keyword."""
+    unit_support: UnitSupport = UnitSupport.ANY
+    """A unit supports a statement when any of its records does, or when all of them do."""
+
+
+class CertificationSettings(BaseModel):
+    """Budget, error and mechanism of one release per partition."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    epsilon: Epsilon
+    """Privacy loss of the whole release, in nats; split equally over the distinct statements."""
+    beta: Beta = Decimal("0.05")
+    """Probability that a certificate exceeds the true support; of what, --scope says."""
+    scope: Scope = Scope.REPORT
+    """candidate, report (union bound) or report_independent (exact for independent noises)."""
+    mechanism: str = "frontier"
+    """frontier or geometric for a release; laplace in simulation only."""
+    edition: Whole = Field(default=1, ge=1, le=1_000_000)
+    """The same question asked again on purpose, with fresh noise and a fresh charge."""
+    theta: Theta
+    """Reporting threshold: emit a statement when its certificate reaches this share of the units."""
+
+
+class AuditSettings(CorpusSettings, ProposalSettings, ScoringSettings, CertificationSettings):
+    """One audit: ingest, propose, score, certify, publish."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

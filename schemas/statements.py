@@ -1,0 +1,40 @@
+"""Candidate statements: public text, proposed without looking at the private records."""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable
+from typing import Self
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+STATEMENTS = pa.schema(
+    [
+        pa.field("statement_id", pa.string(), nullable=False),
+        pa.field("statement", pa.string(), nullable=False),
+    ]
+)
+
+
+def statement_id(text: str) -> str:
+    """SHA-256 of the statement's NFC text, first 32 hex digits. Public: the statement is public."""
+    return hashlib.sha256(unicodedata.normalize("NFC", text).encode()).hexdigest()[:32]
+
+
+class Statement(BaseModel):
+    """One candidate statement about the whole corpus."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    statement_id: str
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The statement with this text, in NFC and without outer white space."""
+        clean = unicodedata.normalize("NFC", text).strip()
+        return cls(statement_id=statement_id(clean), text=clean)
+
+
+def distinct(statements: Iterable[Statement]) -> list[Statement]:
+    """The statements in order, each once: asked twice is one query and one charge (spec 1.3)."""
+    return list({statement.statement_id: statement for statement in statements}.values())

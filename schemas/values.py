@@ -1,0 +1,70 @@
+"""Exact numbers for settings: a decimal literal stays that decimal from the command line to the sealed payload."""
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer
+
+MAX_DIGITS = 60
+MAX_EXPONENT = 400  # 5e-324 is a legal, exact request; 1e-999999999 would be a denial of service
+
+
+def exact_decimal(value: object) -> Decimal:
+    """The decimal that was written. Refuses floats (already rounded), booleans, text, NaN and infinities by name."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not a boolean")
+    if isinstance(value, float):
+        raise ValueError("must be an exact decimal: a binary float is already rounded, write Decimal('0.1')")
+    if not isinstance(value, int | Decimal):
+        raise ValueError(f"must be a number, not {type(value).__name__}")
+    number = Decimal(value)
+    if number.is_nan():
+        raise ValueError("must be a number, not NaN")
+    if number.is_infinite():
+        raise ValueError("must be finite")
+    if len(number.as_tuple().digits) > MAX_DIGITS or abs(number.adjusted()) > MAX_EXPONENT:
+        raise ValueError(f"must have at most {MAX_DIGITS} digits and an exponent within {MAX_EXPONENT}")
+    return number
+
+
+def decimal_text(number: Decimal) -> str:
+    """One spelling for each value: '0.1' for 0.1, 0.10 and 1e-1; the form that is hashed and printed."""
+    if number == 0:
+        return "0"
+    text = f"{number.normalize():f}"
+    return text if len(text) <= MAX_DIGITS else str(number.normalize())
+
+
+def _between(low: Decimal | None, high: Decimal | None, says: str) -> BeforeValidator:
+    def check(value: object) -> Decimal:
+        number = exact_decimal(value)
+        if (low is not None and number <= low) or (high is not None and number >= high):
+            raise ValueError(f"must be {says}")
+        return number
+
+    return BeforeValidator(check)
+
+
+def _closed_unit(value: object) -> Decimal:
+    number = exact_decimal(value)
+    if not 0 <= number <= 1:
+        raise ValueError("must be between 0 and 1")
+    return number
+
+
+def whole_number(value: object) -> int:
+    """An integer that was written as one; booleans, floats and text are refused by name."""
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number, not a boolean")
+    if isinstance(value, int):
+        return value
+    raise ValueError(f"must be a whole number, not {type(value).__name__}")
+
+
+_text = PlainSerializer(decimal_text, return_type=str)
+
+Epsilon = Annotated[Decimal, _between(Decimal(0), Decimal(1000), "greater than 0 and less than 1000 nats"), _text]
+Beta = Annotated[Decimal, _between(Decimal(0), Decimal("0.5"), "greater than 0 and less than 0.5"), _text]
+Theta = Annotated[Decimal, BeforeValidator(_closed_unit), _text]
+Fraction01 = Annotated[Decimal, _between(Decimal(0), Decimal("1.0000001"), "greater than 0 and at most 1"), _text]
+Whole = Annotated[int, BeforeValidator(whole_number)]

@@ -1,0 +1,57 @@
+"""Write a file all or nothing: temporary name beside it, fsync, rename."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.storage.crash import crash_point
+
+PRIVATE_FILE = 0o600
+RELEASE_FILE = 0o644
+
+
+@contextmanager
+def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
+    """A temporary path beside `path`; renamed over it, durably, when the block ends without an error.
+
+    A reader sees the old file or the new one, never a part; after a crash the temporary file may remain, with a
+    name that starts with '.tmp-'.
+    """
+    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}-{path.name}")
+    try:
+        yield temporary
+        os.chmod(temporary, mode)
+        _sync(temporary)
+        crash_point("before_rename")
+        os.replace(temporary, path)
+        _sync(path.parent)
+        crash_point("after_rename")
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes, mode: int = PRIVATE_FILE) -> None:
+    """Put `content` at `path`, all or nothing, with these permission bits from the start."""
+    with replacing(path, mode) as temporary:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+
+
+def write_table(path: Path, table: pa.Table, mode: int = PRIVATE_FILE) -> None:
+    """Put a Parquet file (zstd) at `path`, all or nothing."""
+    with replacing(path, mode) as temporary:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            pq.write_table(table, file, compression="zstd")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

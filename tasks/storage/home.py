@@ -1,0 +1,134 @@
+"""The home: a private zone that only the operator may read, and a release zone for analysts."""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemas.errors import UserError
+from tasks.storage.atomic import write_bytes
+
+PRIVATE_DIRECTORY = 0o700
+RELEASE_DIRECTORY = 0o755
+_IDENTITY = "home.json"
+
+
+def default_home() -> Path:
+    """PRIVCERT_HOME, or ~/.privcert."""
+    return Path(os.environ.get("PRIVCERT_HOME") or Path.home() / ".privcert").absolute()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One installation: its folders, its keys, its ledger id.
+
+    root: the folder; `private/` and `release/` lie in it.
+    ledger_id: random and public; names the release log that this home belongs to.
+    on_purpose: made by `privcert init`; only such a home takes private corpora.
+    """
+
+    root: Path
+    ledger_id: str
+    on_purpose: bool
+
+    @property
+    def private(self) -> Path:
+        """Records, verdicts, counts, keys, release log, Prefect's state, logs: 0700."""
+        return self.root / "private"
+
+    @property
+    def release(self) -> Path:
+        """What passed the release log, for analysts."""
+        return self.root / "release"
+
+    @property
+    def corpora(self) -> Path:
+        """Registered partition versions: corpora/CORPUS/VERSION/{records/*.parquet, units.parquet}."""
+        return _private_directory(self.private / "corpora")
+
+    @property
+    def scores(self) -> Path:
+        """Score cache, one folder a model fingerprint."""
+        return _private_directory(self.private / "scores")
+
+    @property
+    def runs(self) -> Path:
+        """One folder a run: settings, statements, operator's summary."""
+        return _private_directory(self.private / "runs")
+
+    @property
+    def log_url(self) -> str:
+        """SQLAlchemy URL of the release log: PRIVCERT_LOG_URL (PostgreSQL), or a SQLite file in the private zone."""
+        return os.environ.get("PRIVCERT_LOG_URL") or f"sqlite:///{self.private / 'release_log.sqlite'}"
+
+    def keyed_hash(self, *parts: bytes) -> bytes:
+        """HMAC-SHA-256 over length-prefixed parts under the home's key, 32 bytes. Stays in the private zone."""
+        message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        return hmac.digest(self.hash_key(), message, "sha256")
+
+    def hash_key(self) -> bytes:
+        """The key of `keyed_hash`, 32 bytes."""
+        return (self.private / "hash.key").read_bytes()
+
+    def signing_seed(self) -> bytes:
+        """The Ed25519 private key, 32 bytes."""
+        return (self.private / "signing.key").read_bytes()
+
+
+def initialise_home(root: Path, *, on_purpose: bool) -> Home:
+    """Make a home, or open the one that is there; `on_purpose` is never taken back.
+
+    Raises UserError when the folder exists and is not a home, or its permissions are too wide.
+    """
+    private = root / "private"
+    if (private / _IDENTITY).exists():
+        home = open_home(root)
+        if on_purpose and not home.on_purpose:
+            _write_identity(private, home.ledger_id, on_purpose=True)
+        return open_home(root)
+    root.mkdir(parents=True, exist_ok=True, mode=RELEASE_DIRECTORY)
+    private.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    (root / "release").mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
+    for name in ("hash.key", "signing.key"):
+        if not (private / name).exists():
+            write_bytes(private / name, secrets.token_bytes(32))
+    _write_identity(private, secrets.token_hex(16), on_purpose=on_purpose)  # last: its presence means a whole home
+    return open_home(root)
+
+
+def open_home(root: Path) -> Home:
+    """The home at `root`, its permissions checked.
+
+    Raises UserError when there is none, or when others may read its private zone.
+    """
+    identity = root / "private" / _IDENTITY
+    if not identity.exists():
+        raise UserError(f"no privcert home at {root}: run `privcert init`, or set PRIVCERT_HOME")
+    _check_permissions(root / "private")
+    content = json.loads(identity.read_text())
+    return Home(root=root, ledger_id=content["ledger_id"], on_purpose=content["on_purpose"])
+
+
+def key_fingerprint(home: Home) -> str:
+    """Short public name of the hash key (SHA-256 of a constant under it): tells two homes apart, reveals nothing."""
+    return hashlib.sha256(home.keyed_hash(b"privcert home")).hexdigest()[:16]
+
+
+def _write_identity(private: Path, ledger_id: str, *, on_purpose: bool) -> None:
+    content = json.dumps({"ledger_id": ledger_id, "on_purpose": on_purpose}).encode()
+    write_bytes(private / _IDENTITY, content)
+
+
+def _private_directory(path: Path) -> Path:
+    path.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    return path
+
+
+def _check_permissions(private: Path) -> None:
+    for path in (private, private / _IDENTITY, private / "hash.key", private / "signing.key"):
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise UserError(f"{path} may be read by others: run `chmod -R go-rwx {private}`")

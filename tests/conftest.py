@@ -1,0 +1,25 @@
+"""Fixtures that every part of the tests may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tasks.storage.home import Home, initialise_home
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A fresh home, initialised on purpose."""
+    return initialise_home(tmp_path / "home", on_purpose=True)
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """Public corpora and golden values that do not belong to the repository."""
+    path = Path(os.environ.get("PRIVCERT_SHARED") or ROOT.parent / "shared")
+    if not path.is_dir():
+        pytest.skip("no shared data folder: set PRIVCERT_SHARED to run this test")
+    return path

@@ -1,0 +1,1 @@
+"""SQL of the release and operator databases: one view a file."""
