@@ -1,0 +1,1 @@
+"""The release log: the only door out of the private zone."""

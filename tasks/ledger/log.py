@@ -1,0 +1,151 @@
+"""The release log of a home, as the rest of the product uses it."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from sqlalchemy import Engine, func, insert, select
+
+from schemas.corpora import CorpusSettings
+from schemas.errors import UserError
+from schemas.releases import Projection
+from schemas.values import decimal_text
+from tasks.ledger import budget, chain, registration, sealing
+from tasks.ledger.clock import today
+from tasks.ledger.database import creating, locked, open_engine
+from tasks.ledger.projection import project
+from tasks.ledger.question import Question, RegisteredPartition
+from tasks.ledger.sealing import Sealed
+from tasks.ledger.tables import CORPUS, HEAD, METADATA, RELEASE, THRESHOLD
+from tasks.storage.crash import crash_point
+from tasks.storage.home import Home
+
+
+class ReleaseLog:
+    """One log: what was registered, what it may cost, what was answered. Every method is one transaction."""
+
+    def __init__(self, home: Home) -> None:
+        """Open the log of this home, or make it. Raises UserError when it belongs to another home."""
+        self._home = home
+        self._engine = open_engine(home.log_url)
+        _create(self._engine, home)
+
+    def register(self, settings: CorpusSettings, staged: Sequence[registration.Staged]) -> list[RegisteredPartition]:
+        """Register the corpus and its staged partitions, all or none; the same content again is a no-op."""
+        crash_point("before_register")
+        with locked(self._engine) as connection:
+            chain.check_witness(connection, self._home)
+            registration.register_corpus(connection, self._home, settings)
+            registered = [registration.register_partition(connection, self._home, settings, part) for part in staged]
+        crash_point("after_register")
+        return registered
+
+    def partitions(self, corpus: str) -> list[RegisteredPartition]:
+        """The newest version of every partition of the corpus; empty when it is unknown."""
+        with self._engine.connect() as connection:
+            return registration.latest_partitions(connection, corpus)
+
+    def find(self, question: Question) -> Sealed | None:
+        """The sealed answer, if this question was asked before."""
+        with self._engine.connect() as connection:
+            chain.check_witness(connection, self._home)
+            return sealing.find_sealed(connection, question.release_key)
+
+    def check_affordable(self, question: Question) -> None:
+        """Fail early, before anything is scored: the same check is made again when the answer is drawn."""
+        part = question.partition
+        with self._engine.connect() as connection:
+            chain.check_witness(connection, self._home)
+            if part.n:
+                budget.check_affordable(connection, part.account, part.corpus, part.partition, question.epsilon)
+
+    def seal(self, question: Question, counts: Sequence[int]) -> Sealed:
+        """The one answer to the question: drawn and charged once, re-emitted ever after."""
+        return sealing.seal(self._engine, self._home, question, counts)
+
+    def ask_threshold(self, release_key: str, theta: Decimal) -> None:
+        """Remember that somebody reads this release at theta; free, since the certificate answers every theta."""
+        same = (THRESHOLD.c.release_key == release_key) & (THRESHOLD.c.theta == decimal_text(theta))
+        with self._engine.connect() as connection:
+            if connection.execute(select(THRESHOLD.c.asked).where(same)).first():
+                return
+        with locked(self._engine) as connection:
+            if connection.execute(select(THRESHOLD.c.asked).where(same)).first() is None:
+                connection.execute(
+                    insert(THRESHOLD).values(
+                        asked=connection.execute(select(func.coalesce(func.max(THRESHOLD.c.asked), 0))).scalar_one()
+                        + 1,
+                        release_key=release_key,
+                        theta=decimal_text(theta),
+                        day=today(),
+                    )
+                )
+
+    def set_cap(self, account: str, epsilon: Decimal, reason: str | None = None) -> None:
+        """Set or change the cap of an account, in nats; raising it needs a reason."""
+        with locked(self._engine) as connection:
+            chain.check_witness(connection, self._home)
+            budget.set_cap(connection, account, epsilon, reason)
+
+    def budget_lines(self) -> list[budget.Line]:
+        """Every account: cap, spent, left."""
+        with self._engine.connect() as connection:
+            return budget.lines(connection)
+
+    def accept_gap(self, epsilon: Decimal, reason: str) -> None:
+        """After a restored backup: charge `epsilon` to every account for what was lost, and go on.
+
+        Raises UserError when the log is not behind its own releases.
+        """
+        with locked(self._engine) as connection:
+            lost = chain.read_witness(self._home)
+            if lost is None or not chain.is_behind(connection, self._home):
+                raise UserError("accept-gap: the release log is not behind its releases, there is nothing to accept")
+            body = {
+                "lost_sequence": lost["sequence"],
+                "lost_hash": lost["hash"],
+                "epsilon": decimal_text(epsilon),
+                "reason": reason,
+            }
+            sequence = chain.append(connection, "gap", body)
+            accounts = set(connection.execute(select(CORPUS.c.account)).scalars())
+            for account in sorted(accounts | {line.account for line in budget.lines(connection)}):
+                budget.charge(connection, sequence, account, budget.EVERYTHING, budget.EVERYTHING, None, epsilon)
+
+    def check(self) -> None:
+        """Recompute the chain, every payload's hash and the witness. Raises UserError at the first fault."""
+        with self._engine.connect() as connection:
+            chain.check_chain(connection)
+            chain.check_witness(connection, self._home)
+            sealing.check_payloads(connection)
+
+    def project(self) -> Projection:
+        """Everything the release zone may know, and the witness of the head."""
+        with self._engine.connect() as connection:
+            chain.check_witness(connection, self._home)
+            chain.write_witness(connection, self._home)
+            return project(connection)
+
+    def release_keys(self) -> list[str]:
+        """All sealed releases, oldest first."""
+        with self._engine.connect() as connection:
+            return list(connection.execute(select(RELEASE.c.release_key).order_by(RELEASE.c.sequence)).scalars())
+
+    @property
+    def engine(self) -> Engine:
+        """For the export of certificates."""
+        return self._engine
+
+
+def _create(engine: Engine, home: Home) -> None:
+    with engine.connect() as connection:
+        exists = engine.dialect.has_table(connection, "head")
+        known = connection.execute(select(HEAD.c.ledger_id)).scalar_one_or_none() if exists else None
+    if known is None:
+        with creating(engine) as connection:
+            METADATA.create_all(connection)
+            if connection.execute(select(HEAD.c.ledger_id)).scalar_one_or_none() is None:
+                first = chain.genesis(home.ledger_id)
+                connection.execute(insert(HEAD).values(one=1, ledger_id=home.ledger_id, sequence=0, hash=first))
+            known = connection.execute(select(HEAD.c.ledger_id)).scalar_one()
+    if known != home.ledger_id:
+        raise UserError("the release log belongs to another home: check PRIVCERT_HOME and PRIVCERT_LOG_URL")

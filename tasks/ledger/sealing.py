@@ -1,0 +1,120 @@
+"""Exactly once: look up, check the caps, draw, write payload and charge, commit. One transaction."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from importlib.metadata import version
+
+from sqlalchemy import Connection, Engine, insert, select
+
+from schemas.errors import UserError
+from schemas.payloads import Payload
+from tasks.ledger.budget import charge, check_affordable
+from tasks.ledger.canonical import canonical, digest
+from tasks.ledger.chain import append, check_witness
+from tasks.ledger.database import LogUnavailableError, locked
+from tasks.ledger.question import Question
+from tasks.ledger.tables import ENTRY, PARTITION, RELEASE
+from tasks.privacy import noise
+from tasks.storage.crash import crash_point
+from tasks.storage.home import Home
+
+FORMAT = "privcert-release/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An answer that is in the log for good. was_sealed: it was there before; nothing was drawn or charged."""
+
+    release_key: str
+    payload: Payload
+    was_sealed: bool
+
+
+def find_sealed(connection: Connection, release_key: str) -> Sealed | None:
+    """The sealed answer to this question, if there is one."""
+    text = connection.execute(
+        select(RELEASE.c.payload).where(RELEASE.c.release_key == release_key)
+    ).scalar_one_or_none()
+    return None if text is None else Sealed(release_key, json.loads(text), was_sealed=True)
+
+
+def seal(engine: Engine, home: Home, question: Question, counts: Sequence[int]) -> Sealed:
+    """The one answer to `question`; draws and charges only when it was never asked.
+
+    counts: support counts, one per statement of the question, in units; private, they do not leave this function.
+    Raises UserError over the cap, without a cap, or when the log was rolled back; then nothing is charged.
+    """
+    try:
+        with locked(engine) as connection:
+            check_witness(connection, home)
+            return find_sealed(connection, question.release_key) or _draw_and_write(connection, question, counts)
+    except LogUnavailableError:
+        # the commit may have gone through all the same: the log knows
+        with engine.connect() as connection:
+            found = find_sealed(connection, question.release_key)
+        if found is None:
+            raise
+        return found
+
+
+def check_payloads(connection: Connection) -> None:
+    """Does every sealed payload have the hash that was chained? Raises UserError at the first that has not."""
+    rows = connection.execute(
+        select(RELEASE.c.payload, ENTRY.c.body).join(ENTRY, ENTRY.c.sequence == RELEASE.c.sequence)
+    )
+    for row in rows:
+        body = json.loads(row.body)
+        if digest(json.loads(row.payload)) != body["payload_sha256"]:
+            raise UserError(f"the release log was altered: the payload of {body['release_key']} does not fit its entry")
+
+
+def _draw_and_write(connection: Connection, question: Question, counts: Sequence[int]) -> Sealed:
+    partition, key = question.partition, question.release_key
+    n = connection.execute(select(PARTITION.c.n).where(PARTITION.c.version == partition.version)).scalar_one_or_none()
+    if n is None or n != partition.n or len(counts) != len(question.statements):
+        raise UserError("the partition version of the question is not registered in this release log")
+    epsilon = question.epsilon if n else Decimal(0)  # n = 0: nothing is asked
+    check_affordable(connection, partition.account, partition.corpus, partition.partition, epsilon)
+    payload = _answer(question, counts)
+    crash_point("after_draw")
+    body = {
+        "release_key": key,
+        "account": partition.account,
+        "corpus": partition.corpus,
+        "partition": partition.partition,
+        "epsilon": payload["charge"],
+        "payload_sha256": digest(payload),
+    }
+    sequence = append(connection, "release", body)
+    connection.execute(
+        insert(RELEASE).values(
+            release_key=key, sequence=sequence, version=partition.version, payload=canonical(payload).decode()
+        )
+    )
+    charge(connection, sequence, partition.account, partition.corpus, partition.partition, key, epsilon)
+    return Sealed(key, payload, was_sealed=False)
+
+
+def _answer(question: Question, counts: Sequence[int]) -> Payload:
+    mechanism, n = question.calibrated(), question.partition.n
+    epsilon: Fraction = question.epsilon_per_statement
+    certificates = noise.draw_certificates(mechanism, epsilon, counts, n) if n else [0] * len(counts)
+    return {
+        "format": FORMAT,
+        "product": f"privcert {version('privcert')}",
+        "question": question.defining(),
+        "described": question.described(),
+        "charge": question.defining()["epsilon"] if n else "0",
+        "answer": {
+            "epsilon_per_statement": str(epsilon),
+            "beta_per_statement": str(question.beta_per_statement),
+            "scale": str(mechanism.scale),
+            "margin_units": str(mechanism.margin),
+            "coin": str(mechanism.coin),
+            "sampler": noise.SAMPLER if n else "none: n = 0, nothing was asked",
+            "certificate_units": certificates,
+        },
+    }

@@ -1,0 +1,24 @@
+"""Exact thresholds and distances of a statement (spec 1.1)."""
+
+import math
+from fractions import Fraction
+
+
+def threshold_units(n: int, theta: Fraction) -> int:
+    """t = ceil(n theta), the smallest supported count; exact (n = 100, theta = 0.07 is 7, in doubles 8)."""
+    return math.ceil(n * theta)
+
+
+def distance(count: int, n: int, theta: Fraction) -> int:
+    """d = max(N - t + 1, 0): units to replace until the statement is unsupported."""
+    return max(count - threshold_units(n, theta) + 1, 0)
+
+
+def emits(certificate_units: int, n: int, theta: Fraction) -> bool:
+    """Emit iff the certificate, clipped to [0, n], reaches t; at theta = 0 always; with n = 0 never."""
+    return n > 0 and min(max(certificate_units, 0), n) >= threshold_units(n, theta)
+
+
+def is_vacuous(margin_units: int, n: int, theta: Fraction) -> bool:
+    """Does t + margin exceed n? Then even a statement that all units support is emitted by luck only."""
+    return threshold_units(n, theta) + margin_units > n

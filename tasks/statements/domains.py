@@ -1,0 +1,131 @@
+"""Read a domain file: a shipped one by name, or a user's own by path."""
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from schemas.domain_files import DomainFile
+from schemas.errors import UserError
+
+MAX_FILE_BYTES = 256 * 1024
+MAX_DEPTH = 12  # a domain file needs 7; deeper nesting exhausts the stack of the YAML composer
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A checked domain file and the SHA-256 (hex) of its bytes; both public."""
+
+    file: DomainFile
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """Public name, e.g. restaurant-reviews."""
+        return self.file.name
+
+
+def shipped_domains() -> tuple[str, ...]:
+    """Names of the domains that come with the product, sorted."""
+    folder = resources.files("schemas") / "domains"
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
+
+
+def load_domain(name_or_path: str | Path) -> Domain:
+    """The shipped domain with this name, or the domain file at this path (a Path, or text with / or .yaml, .yml).
+
+    Raises UserError with the place of the fault when there is no such domain or the file is wrong.
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, Path) or "/" in text or "\\" in text or text.endswith((".yaml", ".yml")):
+        return parse_domain(_read(Path(text)), text)
+    if text not in shipped_domains():
+        names = ", ".join(shipped_domains())
+        raise UserError(f"domain: no domain is called {text!r}; there are {names}, or give the path of a .yaml file")
+    content = (resources.files("schemas") / "domains" / f"{text}.yaml").read_bytes()
+    return parse_domain(content, text)
+
+
+def parse_domain(content: bytes, label: str) -> Domain:
+    """The domain in these bytes; `label` names the file in errors. Raises UserError."""
+    where = f"domain file {label}"
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{where}: line {line}: is not UTF-8") from None
+    try:
+        _refuse_tricks(text)
+        plain = yaml.load(text, Loader=_PlainLoader)  # noqa: S506: a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(_one_line(f"{where}: line {line}: {error.problem or error.context}")) from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date, a number of 5,000 digits
+        raise UserError(_one_line(f"{where}: {error}")) from None
+    if not isinstance(plain, dict):
+        raise UserError(
+            f"{where}: must be a mapping with name, language, unit_words, seed, keyword, dimensions, templates"
+        )
+    try:
+        return Domain(DomainFile.model_validate(plain), hashlib.sha256(content).hexdigest())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ": ".join(str(part) for part in first["loc"] if part != "[key]")
+        message = first["msg"].removeprefix("Value error, ")
+        raise UserError(_one_line(f"{where}: {place + ': ' if place else ''}{message}")) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no such path"
+        raise UserError(_one_line(f"domain: cannot read {str(path)!r}: {reason}")) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise UserError(f"domain file {path}: is larger than {MAX_FILE_BYTES // 1024} KiB")
+    return content
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]
+
+
+def _refuse_tricks(text: str) -> None:
+    """Anchors, aliases, tags, several documents and deep nesting have no use here, and known abuses."""
+    depth, documents = 0, 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise _refused("anchors and aliases (& and *) are not allowed", event)
+        if getattr(event, "tag", None) is not None:
+            raise _refused("tags (!) are not allowed", event)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if documents > 1:
+            raise _refused("one document only", event)
+        if depth > MAX_DEPTH:
+            raise _refused(f"nested deeper than {MAX_DEPTH}", event)
+
+
+def _refused(reason: str, event: yaml.Event) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=reason, problem_mark=event.start_mark)
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """SafeLoader that refuses a key given twice and the merge key, which it would otherwise pass over."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.MarkedYAMLError(problem="merge keys (<<) are not allowed", problem_mark=key.start_mark)
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(problem=f"key '{key.value}' is given twice", problem_mark=key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)

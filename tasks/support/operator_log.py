@@ -1,0 +1,29 @@
+"""Details that only the operator may see: one file under the private zone, appended line by line."""
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tasks.storage.atomic import PRIVATE_FILE
+from tasks.storage.home import PRIVATE_DIRECTORY, Home
+
+_FILE = "scoring.log"
+
+
+def logs_folder(home: Home) -> Path:
+    """`private/logs` of this home, made when it is missing."""
+    folder = home.private / "logs"
+    folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    return folder
+
+
+def note_for_operator(logs: Path, text: str) -> None:
+    """Append `text` with the time to LOGS/scoring.log, from any process; a full disk loses the note, never the run."""
+    entry = f"{datetime.now(UTC).isoformat()} {text.rstrip()}\n".encode(errors="backslashreplace")
+    with suppress(OSError):
+        descriptor = os.open(logs / _FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+        try:
+            os.write(descriptor, entry)  # one call: entries of several processes do not mix
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,180 @@
+"""Export a trained model to ONNX with weight-only int8 and check it against torch.
+
+Only weights are quantised, once and for all (symmetric, one scale per output channel or embedding row); activations stay
+fp32. Dynamic quantisation of activations is never used: its scales run over a batch, so neighbours would matter.
+"""
+
+import argparse
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from transformers import AutoTokenizer, BertForSequenceClassification
+
+from data import TRAINABLE, Pair, load_pairs
+from generate import Grammar, generate
+
+SMALL = 1024  # tensors below this many numbers stay fp32
+LENGTHS = (16, 17, 31, 32, 64, 100, 128, 200, 256, 384)
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Logits(torch.nn.Module):
+    """The model with positional inputs and bare logits, as the exporter wants it."""
+
+    def __init__(self, model: BertForSequenceClassification) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor):
+        """Logits of shape (batch, labels)."""
+        return self.model(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).logits
+
+
+def export_fp32(model: BertForSequenceClassification, path: Path) -> None:
+    """Write the fp32 graph; the number of word pieces is free, and so is the number of rows."""
+    wrapper = Logits(model).eval()
+    example = {name: torch.ones((2, 24), dtype=torch.long) for name in INPUTS}
+    axes = {0: torch.export.Dim("rows", min=1, max=4096), 1: torch.export.Dim("pieces", min=3, max=512)}
+    with torch.no_grad():
+        program = torch.onnx.export(
+            wrapper,
+            kwargs=example,
+            dynamo=True,
+            dynamic_shapes={name: axes for name in INPUTS},
+            input_names=list(INPUTS),
+            output_names=["logits"],
+            opset_version=20,
+        )
+    program.optimize()
+    program.save(path)
+
+
+def quantise_weights(graph: onnx.GraphProto) -> None:
+    """Replace each large fp32 initializer by int8 and a DequantizeLinear node, in place."""
+    for tensor in list(graph.initializer):
+        weights = numpy_helper.to_array(tensor)
+        if tensor.data_type != TensorProto.FLOAT or weights.ndim != 2 or weights.size < SMALL:
+            continue
+        axis = 0 if _is_gathered(graph, tensor.name) or _is_transposed(graph, tensor.name) else 1
+        scale = np.abs(weights).max(axis=1 - axis).astype(np.float32) / 127
+        scale[scale == 0] = 1
+        spread = np.expand_dims(scale, 1 - axis)
+        rounded = np.clip(np.rint(weights / spread), -127, 127).astype(np.int8)
+        graph.initializer.remove(tensor)
+        graph.initializer.append(numpy_helper.from_array(rounded, tensor.name + "_int8"))
+        graph.initializer.append(numpy_helper.from_array(scale, tensor.name + "_scale"))
+        inputs = [tensor.name + "_int8", tensor.name + "_scale"]
+        graph.node.insert(0, helper.make_node("DequantizeLinear", inputs, [tensor.name], axis=axis))
+
+
+def _is_gathered(graph: onnx.GraphProto, name: str) -> bool:
+    return any(node.op_type == "Gather" and node.input[0] == name for node in graph.node)
+
+
+def _is_transposed(graph: onnx.GraphProto, name: str) -> bool:
+    return any(
+        node.op_type == "Gemm" and node.input[1] == name and any(a.name == "transB" and a.i for a in node.attribute)
+        for node in graph.node
+    )
+
+
+def open_session(path: Path) -> ort.InferenceSession:
+    """A session on one thread."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def run_onnx(session: ort.InferenceSession, columns: dict[str, list[int]]) -> np.ndarray:
+    """Logits of one pair, shape (labels,)."""
+    return session.run(None, {name: np.asarray([columns[name]], dtype=np.int64) for name in INPUTS})[0][0]
+
+
+@torch.no_grad()
+def run_torch(model: BertForSequenceClassification, columns: dict[str, list[int]]) -> np.ndarray:
+    """Logits of one pair, shape (labels,)."""
+    return model(**{name: torch.tensor([columns[name]]) for name in INPUTS}).logits[0].numpy()
+
+
+def greatest_gap_by_length(model: BertForSequenceClassification, session: ort.InferenceSession) -> dict[int, float]:
+    """Greatest absolute difference of logits between torch and ONNX, at each length, over random pieces."""
+    rng = np.random.default_rng(0)
+    gaps = {}
+    for length in LENGTHS:
+        rows = []
+        for _ in range(4):
+            cut = length * 2 // 3
+            pieces = rng.integers(1000, model.config.vocab_size, length).tolist()
+            columns = {
+                "input_ids": [101, *pieces[1:cut], 102, *pieces[cut + 1 : -1], 102],
+                "attention_mask": [1] * length,
+                "token_type_ids": [0] * (cut + 1) + [1] * (length - cut - 1),
+            }
+            rows.append(np.abs(run_torch(model, columns) - run_onnx(session, columns)).max())
+        gaps[length] = float(max(rows))
+    return gaps
+
+
+def compare_on_pairs(
+    model: BertForSequenceClassification, session: ort.InferenceSession, tokenizer: AutoTokenizer, pairs: Sequence[Pair]
+) -> dict[str, float]:
+    """Agreement of the argmax and the greatest difference of logits, over real pairs."""
+    agree, gap = 0, 0.0
+    for pair in pairs:
+        columns = dict(tokenizer(pair.premise, pair.hypothesis, truncation="only_first", max_length=384))
+        ours, theirs = run_onnx(session, columns), run_torch(model, columns)
+        agree += int(ours.argmax() == theirs.argmax())
+        gap = max(gap, float(np.abs(ours - theirs).max()))
+    return {"pairs": len(pairs), "argmax_agreement": agree / len(pairs), "greatest_gap": gap}
+
+
+def main() -> None:
+    """Write model.onnx, tokenizer.json and config.json to --out, model_fp32.onnx to --work, and export.json to --out."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True, help="Folder written by train.py.")
+    parser.add_argument("--pairs", type=Path, required=True, help="Parquet of public pairs, for the comparison.")
+    parser.add_argument("--work", type=Path, required=True, help="Folder for the fp32 graph.")
+    parser.add_argument("--out", type=Path, required=True, help="Folder for the packaged files.")
+    parser.add_argument("--version", required=True, help="Version of the model, written to config.json.")
+    parser.add_argument("--compare", type=int, default=2400, help="Pairs to compare with torch.")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    model = BertForSequenceClassification.from_pretrained(arguments.model).eval()
+    tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+    export_fp32(model, arguments.work / "model_fp32.onnx")
+    proto = onnx.load(arguments.work / "model_fp32.onnx")
+    quantise_weights(proto.graph)
+    onnx.checker.check_model(proto)
+    onnx.save(proto, arguments.out / "model.onnx")
+    shutil.copyfile(arguments.model / "tokenizer.json", arguments.out / "tokenizer.json")
+    config = {key: value for key, value in model.config.to_dict().items() if key in ("id2label", "label2id", "model_type")}
+    config |= {"name": "nli-mini", "version": arguments.version, "max_position_embeddings": 512}
+    (arguments.out / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+    each = arguments.compare // (len(TRAINABLE) + 1)
+    pairs = [pair for rows in load_pairs(arguments.pairs, "test").values() for pair in rows[:each]]
+    pairs += generate(arguments.compare - len(pairs), 7, grammar=Grammar(evaluation=True))
+    report = {}
+    for name, path in (("fp32", arguments.work / "model_fp32.onnx"), ("int8", arguments.out / "model.onnx")):
+        session = open_session(path)
+        gaps = greatest_gap_by_length(model, session)
+        report[name] = {
+            "bytes": path.stat().st_size,
+            "greatest_gap_by_length": gaps,
+            **compare_on_pairs(model, session, tokenizer, pairs),
+        }
+        print(name, json.dumps(report[name]), flush=True)
+    (arguments.work / "export.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

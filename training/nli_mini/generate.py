@@ -1,0 +1,160 @@
+"""Generated record x statement pairs: records written from a grammar, so that the right verdict is known.
+
+A record is a few sentences about some families (aspects with two sides, topics that are said or denied) among fillers;
+a statement is about one family, present or not. Every sixth entry of a list and whole families are for evaluation only.
+"""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from data import CONTRADICTION, ENTAILMENT, NEUTRAL, Pair
+
+HERE = Path(__file__).parent
+CHOICE = re.compile(r"\{([^{}]*)\}")
+SIDES = ("good", "bad")
+OTHER = {"good": "bad", "bad": "good", "said": "denied", "denied": "said"}
+EVERY = 6  # one entry in EVERY of a list of at least EVERY entries is held out
+
+
+def expand(template: str, rng: random.Random) -> str:
+    """The template with every {a|b} replaced by one of its alternatives, innermost first."""
+    while (match := CHOICE.search(template)) is not None:
+        template = template[: match.start()] + rng.choice(match[1].split("|")) + template[match.end() :]
+    return template
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its start and single spaces."""
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One sentence of a record: what it is about and which side it takes ("good", "bad", "said", "denied")."""
+
+    key: str
+    side: str
+    text: str
+
+
+class Grammar:
+    """The two grammar files, restricted to the entries for training or those for evaluation."""
+
+    def __init__(self, evaluation: bool, new_families: bool = False) -> None:
+        """evaluation: held-out entries instead of the trained ones; new_families: held-out families only."""
+        self.evaluation, self.new_families = evaluation, new_families
+        words: dict[str, Any] = yaml.safe_load((HERE / "grammar.yaml").read_text(encoding="utf-8"))
+        words |= yaml.safe_load((HERE / "topics.yaml").read_text(encoding="utf-8"))
+        self.words = words
+        self.families: list[Mapping[str, Any]] = words["aspects"] + words["topics"]
+        self.domains: dict[str, list[Mapping[str, Any]]] = {}
+        for family in self.families:
+            if evaluation or not family.get("held_out", False):
+                for domain in _listed(family["domain"]):
+                    self.domains.setdefault(domain, []).append(family)
+
+    def entries(self, entries: Sequence[str], family: Mapping[str, Any] | None = None) -> list[str]:
+        """The part of a list that this grammar may use; short lists and held-out families are used whole."""
+        if len(entries) < EVERY or (family is not None and family.get("held_out", False)):
+            return list(entries)
+        return [entry for place, entry in enumerate(entries) if (place % EVERY == EVERY - 1) == self.evaluation]
+
+    def fact(self, family: Mapping[str, Any], side: str, rng: random.Random) -> Fact:
+        """A sentence that takes this side on this family."""
+        said = self.entries(family.get(f"{side}_said", family.get(side, ())) if side in SIDES else family[side], family)
+        if side in SIDES and "subjects" in family and rng.random() < 0.6:
+            frame = expand(rng.choice(self.entries(self.words["frames"])), rng)
+            subject = rng.choice(self.entries(family["subjects"], family))
+            subject = expand(subject, rng)
+            good, bad = rng.choice(family[side]), rng.choice(family[OTHER[side]])
+            slots = {"S": subject, "G": expand(good, rng), "B": expand(bad, rng)}
+            return Fact(family["key"], side, sentence(re.sub(r"\b[SGB]\b", lambda found: slots[found[0]], frame)))
+        return Fact(family["key"], side, sentence(expand(rng.choice(said), rng)))
+
+    def statement(self, family: Mapping[str, Any], side: str, domain: str, rng: random.Random) -> str:
+        """A statement that is entailed by this side; side "any" only says that the family is mentioned."""
+        who = expand(rng.choice(self.words["who"]["review"] + self.words["who"].get(domain, [])), rng)
+        if side == "said":
+            form = rng.choice(self.entries(family["statements"], family))
+        elif side == "any":
+            form = rng.choice(self.entries(self.words["mention_forms"]))
+        else:
+            own = self.entries(family[f"{side}_statements"], family)
+            general = [] if family.get("no_forms") else self.entries(self.words[f"{side}_forms"])
+            form = rng.choice(own if not general or rng.random() < 0.5 else general)
+        slots = {"W": who, "N": rng.choice(family["names"]) if "names" in family else ""}
+        return sentence(re.sub(r"\b[WN]\b", lambda found: slots[found[0]], expand(form, rng)))
+
+    def record(self, domain: str, rng: random.Random) -> list[Fact]:
+        """One to six facts of a domain, at most one per family."""
+        families = self.domains[domain]
+        few = domain in ("ticket", "prompt", "court")
+        wanted = min(len(families), rng.choice((1, 1, 1, 2, 2, 3) if few else (1, 2, 2, 3, 3, 4, 5, 6)))
+        return [self.fact(family, self._side(family, rng), rng) for family in rng.sample(families, wanted)]
+
+    def _side(self, family: Mapping[str, Any], rng: random.Random) -> str:
+        if "said" in family:
+            return "said" if rng.random() < 0.85 else "denied"
+        return rng.choice(SIDES)
+
+    def pair(self, distractors: Sequence[str], rng: random.Random) -> Pair | None:
+        """A record, a statement and the verdict; None where the verdict would be open to dispute."""
+        domain = rng.choice(tuple(self.domains))
+        facts = self.record(domain, rng)
+        sides = {fact.key: fact.side for fact in facts}
+        present = [family for family in self.domains[domain] if family["key"] in sides]
+        absent = [family for family in self.domains[domain] if family["key"] not in sides]
+        family = rng.choice(present if rng.random() < 0.62 or not absent else absent)
+        if self.new_families != bool(family.get("held_out", False)) and self.evaluation:
+            return None
+        side = "said" if "said" in family else rng.choice((*SIDES, *SIDES, "any"))
+        if side == "any" and family.get("no_forms"):
+            return None
+        label = _verdict(family, side, sides)
+        if label is None:
+            return None
+        return Pair(self._text(domain, facts, distractors, rng), self.statement(family, side, domain, rng), label)
+
+    def _text(self, domain: str, facts: Sequence[Fact], distractors: Sequence[str], rng: random.Random) -> str:
+        parts = [fact.text for fact in facts]
+        if domain not in ("prompt", "court"):
+            fillers = self.entries(self.words["fillers"])
+            parts += [sentence(expand(rng.choice(fillers), rng)) for _ in range(rng.choice((0, 0, 1, 1, 2)))]
+        if distractors and rng.random() < 0.2:
+            parts += [rng.choice(distractors) for _ in range(rng.choice((1, 1, 2)))]
+        rng.shuffle(parts)
+        text = " ".join(parts)
+        return text.lower() if rng.random() < 0.1 else text
+
+
+def _verdict(family: Mapping[str, Any], side: str, sides: Mapping[str, str]) -> int | None:
+    present = sides.get(family["key"])
+    if present is not None:
+        return ENTAILMENT if side in ("any", present) else CONTRADICTION
+    if any(key in sides for key in family.get("related", ())):
+        return None
+    if family.get("only_when_mixed") and len(set(sides.values()) & set(SIDES)) == 1:
+        return None
+    return NEUTRAL
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def generate(count: int, seed: int, distractors: Sequence[str] = (), grammar: Grammar | None = None) -> list[Pair]:
+    """`count` generated pairs; the same seed gives the same pairs."""
+    rng = random.Random(seed)
+    grammar = grammar or Grammar(evaluation=False)
+    pairs: list[Pair] = []
+    while len(pairs) < count:
+        pair = grammar.pair(distractors, rng)
+        if pair is not None:
+            pairs.append(pair)
+    return pairs

@@ -1,0 +1,181 @@
+"""Fine-tune a small sentence encoder (BERT shape) as a 3-way NLI cross-encoder, on CPU.
+
+Each round trains on every public pair once (some premises padded with unrelated ones) and as many generated pairs.
+The learning rate follows the wall clock (--minutes) or the number of steps (--steps; then the run is deterministic).
+"""
+
+import argparse
+import json
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from data import LABELS, NOT_ENTAILMENT, Pair, is_dev, load_pairs, pad_premise
+from generate import generate
+from transformers import AutoTokenizer, BertForSequenceClassification
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line; every path is an argument."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=Path, required=True, help="Parquet: source, split, premise, hypothesis, label.")
+    parser.add_argument("--base", type=Path, required=True, help="Folder of the base encoder.")
+    parser.add_argument("--out", type=Path, required=True, help="Folder for the trained model.")
+    parser.add_argument("--minutes", type=float, default=35.0, help="Wall time of the schedule.")
+    parser.add_argument("--steps", type=int, help="Schedule by steps instead of minutes.")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--learning-rate", type=float, default=1.2e-4)
+    parser.add_argument("--padded", type=float, default=0.25, help="Share of public pairs with padded premises.")
+    parser.add_argument("--generated", type=float, default=0.8, help="Generated pairs per public pair.")
+    parser.add_argument("--max-tokens", type=int, default=160, help="Joint length in training, in word pieces.")
+    return parser.parse_args()
+
+
+class Schedule:
+    """Linear warm-up over 6 % and decay to zero, by minutes or by steps."""
+
+    def __init__(self, minutes: float, steps: int | None) -> None:
+        self.minutes, self.steps, self.started, self.step = minutes, steps, time.monotonic(), 0
+
+    def progress(self) -> float:
+        """Share of the schedule that is over, 0 to 1."""
+        if self.steps is not None:
+            return min(1.0, self.step / self.steps)
+        return min(1.0, (time.monotonic() - self.started) / 60 / self.minutes)
+
+    def factor(self) -> float:
+        """What to multiply the learning rate by."""
+        done = self.progress()
+        return max(1e-3, min(done / 0.06, (1 - done) / 0.94))
+
+
+def round_of_pairs(public: dict[str, list[Pair]], padded: float, generated: float, seed: int) -> list[Pair]:
+    """All public pairs once, and generated ones; shuffled."""
+    rng = random.Random(seed)
+    pairs: list[Pair] = []
+    distractors: list[str] = []
+    for source, rows in sorted(public.items()):
+        premises = [row.premise for row in rows if len(row.premise) < 200]
+        distractors += premises if source in ("snli_dev", "mnli_dev") else []
+        pairs += [pad_premise(row, premises, rng) if rng.random() < padded else row for row in rows]
+    pairs += generate(int(len(pairs) * generated), seed, distractors)
+    rng.shuffle(pairs)
+    return pairs
+
+
+def batches(pairs: Sequence[Pair], tokenizer: AutoTokenizer, size: int, limit: int, rng: random.Random) -> Iterator:
+    """Encoded batches of near-equal length: (inputs, labels)."""
+    for start in range(0, len(pairs), size * 40):
+        window = pairs[start : start + size * 40]
+        encoded = tokenizer(
+            [pair.premise for pair in window],
+            [pair.hypothesis for pair in window],
+            truncation="only_first",
+            max_length=limit,
+        )
+        order = sorted(range(len(window)), key=lambda row: len(encoded["input_ids"][row]))
+        chunks = [order[place : place + size] for place in range(0, len(order), size)]
+        rng.shuffle(chunks)
+        for rows in chunks:
+            columns = {name: [values[row] for row in rows] for name, values in encoded.items()}
+            inputs = tokenizer.pad(columns, pad_to_multiple_of=16, return_tensors="pt")
+            yield dict(inputs), torch.tensor([window[row].label for row in rows])
+
+
+def pair_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Cross entropy; a pair known only not to be entailed costs -log(1 - p(entailment))."""
+    log_probabilities = torch.log_softmax(logits.float(), -1)
+    three_way = -log_probabilities.gather(1, labels.clamp(min=0).unsqueeze(1)).squeeze(1)
+    not_entailed = -torch.logsumexp(log_probabilities[:, [0, 2]], 1)
+    return torch.where(labels == NOT_ENTAILMENT, not_entailed, three_way).mean()
+
+
+@torch.no_grad()
+def score_dev(model: BertForSequenceClassification, tokenizer: AutoTokenizer, dev: Sequence[Pair]) -> float:
+    """Accuracy of entailment against not, on the pairs set aside."""
+    model.eval()
+    right = 0
+    for inputs, labels in batches(dev, tokenizer, 64, 160, random.Random(0)):
+        with torch.autocast("cpu", torch.bfloat16):
+            right += ((model(**inputs).logits.argmax(1) == 1) == (labels == 1)).sum().item()
+    model.train()
+    return right / len(dev)
+
+
+def build_optimizer(model: BertForSequenceClassification, learning_rate: float) -> torch.optim.AdamW:
+    """AdamW; word vectors stay as pretrained (half of the parameters, and rare words keep their place)."""
+    model.bert.embeddings.word_embeddings.weight.requires_grad_(False)
+    matrices = [weight for weight in model.parameters() if weight.requires_grad and weight.dim() > 1]
+    vectors = [weight for weight in model.parameters() if weight.requires_grad and weight.dim() <= 1]
+    groups = [{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
+
+
+def load_base(base: Path) -> tuple[BertForSequenceClassification, AutoTokenizer]:
+    """The base encoder with an untrained 3-way head, and its tokenizer without padding or truncation of its own."""
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    tokenizer.model_max_length = 512
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    model = BertForSequenceClassification.from_pretrained(
+        base,
+        num_labels=len(LABELS),
+        id2label=dict(enumerate(LABELS)),
+        label2id={name: code for code, name in enumerate(LABELS)},
+        hidden_dropout_prob=0.1,
+        attention_probs_dropout_prob=0.0,
+    )
+    return model, tokenizer
+
+
+def main() -> None:
+    """Train, then write the model, its tokenizer and train.json to --out."""
+    arguments = parse_arguments()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(arguments.seed)
+    rng = random.Random(arguments.seed)
+    np.random.seed(arguments.seed)
+    model, tokenizer = load_base(arguments.base)
+    rows = load_pairs(arguments.pairs, "train")
+    dev = [pair for source in rows.values() for pair in source if is_dev(pair)]
+    public = {source: [pair for pair in pairs if not is_dev(pair)] for source, pairs in rows.items()}
+    optimizer = build_optimizer(model, arguments.learning_rate)
+    model.train()
+    schedule, running, pairs_seen, round_number = Schedule(arguments.minutes, arguments.steps), math.nan, 0, 0
+    while schedule.progress() < 1:
+        seed = arguments.seed * 1000 + round_number
+        pairs = round_of_pairs(public, arguments.padded, arguments.generated, seed)
+        for inputs, labels in batches(pairs, tokenizer, arguments.batch_size, arguments.max_tokens, rng):
+            for group in optimizer.param_groups:
+                group["lr"] = arguments.learning_rate * schedule.factor()
+            with torch.autocast("cpu", torch.bfloat16):
+                logits = model(**inputs).logits
+            loss = pair_loss(logits, labels)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            schedule.step += 1
+            pairs_seen += len(labels)
+            running = loss.item() if math.isnan(running) else 0.98 * running + 0.02 * loss.item()
+            if schedule.step % 50 == 0:
+                print(f"step {schedule.step} pairs {pairs_seen} loss {running:.3f}", flush=True)
+            if schedule.progress() >= 1:
+                break
+        round_number += 1
+        print(f"round {round_number}: dev accuracy {score_dev(model, tokenizer, dev):.4f}", flush=True)
+    model.save_pretrained(arguments.out)
+    tokenizer.save_pretrained(arguments.out)
+    facts = {name: str(value) for name, value in vars(arguments).items() if name not in ("pairs", "base", "out")}
+    facts |= {"steps_done": schedule.step, "pairs_seen": pairs_seen, "rounds": round_number}
+    (arguments.out / "train.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+-- One row per account and ledger line: the totals. `budget_left`, because `left` cannot be selected unquoted.
+-- Reads: base.budgets.
+create view staging.budgets as
+select
+    account,
+    ledger_line,
+    cap,
+    spent,
+    budgets.left as budget_left,
+    cap_nats,
+    spent_nats,
+    cap is not null as is_capped
+from base.budgets as budgets;

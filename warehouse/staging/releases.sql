@@ -1,0 +1,40 @@
+-- One row per sealed release, with the question it answers: everything that was asked, whatever the edition.
+-- Reads: base.releases, base.certificates.
+create view staging.releases as
+with
+statements as (
+    select
+        release_key,
+        string_agg(statement_id, ',' order by statement_id) as statement_ids
+    from base.certificates
+    group by release_key
+)
+
+select
+    releases.*,
+    first_value(releases.release_key) over question as question_key,  -- the release key of its first edition
+    row_number() over question = 1 as is_first_edition,
+    count(*) over (question rows between unbounded preceding and unbounded following) as editions,
+    case when releases.n > 0 then releases.margin_units / releases.n else 0 end as margin,
+    case
+        when releases.scope = 'candidate'
+            then 'each certificate alone errs with probability at most ' || releases.beta
+        else 'all certificates of this report hold together except with probability at most ' || releases.beta
+    end as guarantee
+from base.releases as releases
+left join statements on releases.release_key = statements.release_key
+window question as (
+    partition by
+        releases.corpus,
+        releases.partition,
+        releases.partition_version,
+        releases.unit,
+        releases.unit_support,
+        releases.model_fingerprint,
+        releases.mechanism,
+        releases.epsilon,
+        releases.beta,
+        releases.scope,
+        statements.statement_ids
+    order by releases.edition, releases.sequence
+);
