@@ -1,0 +1,1 @@
+"""From a source file to partition versions: readers, normalisation, units, quarantine."""

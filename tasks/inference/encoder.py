@@ -8,6 +8,7 @@ pairs cannot change a bit.
 import hashlib
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from tasks.inference.cpu import cpu_kernel_class
 MAX_PAIR_TOKENS = 384  # spec 1.9: joint length in word pieces; only the premise is cut
 MAX_STATEMENT_TOKENS = 256  # so that at least about 120 pieces of every record are read
 PROVIDER = "CPUExecutionProvider"
+SURROGATE = re.compile("[\ud800-\udfff]")  # asked first: the tokenizer's own error would hold the text
 
 
 class BrokenLogitsError(RuntimeError):
@@ -131,19 +133,17 @@ class PairEncoder:
         return logits
 
     def _encode_text(self, text: str) -> Encoding:
-        try:
-            return self._tokenizer.encode(text, add_special_tokens=False)
-        except (TypeError, UnicodeError):  # their messages hold the text
-            raise ValueError("a text is not valid Unicode; ingestion sets such records aside") from None
+        if SURROGATE.search(text):
+            raise ValueError("a text is not valid Unicode; ingestion sets such records aside")
+        return self._tokenizer.encode(text, add_special_tokens=False)
 
     def _encode_statement(self, statement: str) -> Encoding:
-        try:
-            encoding = self._tokenizer.encode(statement, add_special_tokens=False)
-        except (TypeError, UnicodeError):
-            raise UserError("a statement is not valid Unicode: remove its broken characters") from None
+        if SURROGATE.search(statement):
+            raise UserError("a statement is not valid Unicode: remove its broken characters")
+        encoding = self._tokenizer.encode(statement, add_special_tokens=False)
         if not encoding.ids:
             raise UserError("a statement is empty: remove it")
-        if len(encoding.ids) + sum(len(part.ids) for part in encoding.overflowing) > MAX_STATEMENT_TOKENS:
+        if len(encoding.ids) > MAX_STATEMENT_TOKENS:
             raise UserError(f"a statement is longer than {MAX_STATEMENT_TOKENS} word pieces: shorten it")
         return encoding
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 
 from sqlalchemy import Engine, func, insert, select
 
@@ -12,10 +13,11 @@ from schemas.values import decimal_text
 from tasks.ledger import budget, chain, registration, sealing
 from tasks.ledger.clock import today
 from tasks.ledger.database import creating, locked, open_engine
+from tasks.ledger.export import write_certificate
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
-from tasks.ledger.tables import CORPUS, HEAD, METADATA, RELEASE, THRESHOLD
+from tasks.ledger.tables import HEAD, METADATA, RELEASE, THRESHOLD
 from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
 
@@ -100,15 +102,16 @@ class ReleaseLog:
             lost = chain.read_witness(self._home)
             if lost is None or not chain.is_behind(connection, self._home):
                 raise UserError("accept-gap: the release log is not behind its releases, there is nothing to accept")
+            accounts = sorted({line.account for line in budget.lines(connection)})
             body = {
+                "accounts": accounts,
                 "lost_sequence": lost["sequence"],
                 "lost_hash": lost["hash"],
                 "epsilon": decimal_text(epsilon),
                 "reason": reason,
             }
             sequence = chain.append(connection, "gap", body)
-            accounts = set(connection.execute(select(CORPUS.c.account)).scalars())
-            for account in sorted(accounts | {line.account for line in budget.lines(connection)}):
+            for account in accounts:
                 budget.charge(connection, sequence, account, budget.EVERYTHING, budget.EVERYTHING, None, epsilon)
 
     def check(self) -> None:
@@ -130,10 +133,10 @@ class ReleaseLog:
         with self._engine.connect() as connection:
             return list(connection.execute(select(RELEASE.c.release_key).order_by(RELEASE.c.sequence)).scalars())
 
-    @property
-    def engine(self) -> Engine:
-        """For the export of certificates."""
-        return self._engine
+    def write_certificate(self, release_key: str, theta: Decimal) -> Path:
+        """Export one release at theta as a signed file; the same bytes every time."""
+        with self._engine.connect() as connection:
+            return write_certificate(connection, self._home, release_key, theta)
 
 
 def _create(engine: Engine, home: Home) -> None:

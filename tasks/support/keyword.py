@@ -95,10 +95,10 @@ class KeywordModel:
 
 def tokens(text: str) -> list[str]:
     """Words (case folded, NFC, ' for every apostrophe) and clause marks (. ! ? ; : , ( ) and line ends) in order."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-        text = unicodedata.normalize("NFC", text.casefold()).replace("\u2019", "'")
-    return _token_pattern().findall(text.lower())
+    if text.isascii():  # the same as below, ten times as fast
+        return _token_pattern().findall(text.lower())
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return _token_pattern().findall(folded.replace("\u2019", "'"))
 
 
 @cache

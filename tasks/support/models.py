@@ -6,6 +6,7 @@ A new support model is one module beside this one and one line in SUPPORT_MODELS
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from schemas.errors import UserError
@@ -30,14 +31,16 @@ class ModelReference:
 
     name: public name, a key of SUPPORT_MODELS (any name when `entry` is given).
     domain: shipped domain or path of a domain file, for models that read its rules.
-    revision, cache_dir: pinned revision on a hub, and the folder that holds downloaded models.
+    revision, cache_dir: pinned revision on a hub (None: the model's own), and the folder that holds downloads.
+    threads: worker threads inside the model, None: one a core; never changes a verdict.
     entry: a model outside the table; None looks the name up.
     """
 
     name: str
     domain: str | None = None
     revision: str | None = None
-    cache_dir: str | None = None
+    cache_dir: Path | None = None
+    threads: int | None = None
     entry: ModelEntry | None = None
 
     def found_entry(self) -> ModelEntry:
@@ -75,13 +78,14 @@ def _load_keyword(reference: ModelReference) -> SupportModel:
 def _load_nli_mini(reference: ModelReference) -> SupportModel:
     from tasks.support.nli import load_nli_mini
 
-    return load_nli_mini()
+    return load_nli_mini(reference.threads)
 
 
 def _load_cross_encoder(reference: ModelReference) -> SupportModel:
-    from tasks.support.nli import load_cross_encoder
+    from tasks.support.nli import CROSS_ENCODER_REVISION, load_cross_encoder
 
-    return load_cross_encoder(reference.name, reference.revision, reference.cache_dir)
+    revision = reference.revision or CROSS_ENCODER_REVISION
+    return load_cross_encoder(reference.name, revision, reference.cache_dir, reference.threads)
 
 
 SUPPORT_MODELS: Mapping[str, ModelEntry] = MappingProxyType(

@@ -1,13 +1,50 @@
--- One row per release (every edition), threshold that was asked, and statement: is it emitted, with which certificate?
+-- One row per release (every edition), threshold that was asked, and statement: emitted or not, with its certificate.
 -- Reads: staging.certificates, staging.releases, staging.thresholds.
 create view statements_at_thresholds as
-with
-decided as (
-    select
-        *,
-        -- Certificates are clipped already; at theta = 0 the threshold is 0 units, so everything is emitted.
-        releases.n > 0 and certificates.certificate_units >= thresholds.threshold_units as is_emitted
-    from staging.certificates as certificates
-    inner join staging.releases as releases on certificates.release_key = releases.release_key
-    inner join staging.thresholds as thresholds on certificates.release_key = thresholds.release_key
-)
+select
+    releases.corpus,
+    releases.partition,
+    releases.version_number,
+    releases.n,
+    releases.unit,
+    certificates.statement,
+    certificates.statement_id,
+    -- Certificates are clipped already; at theta = 0 the threshold is 0 units, so everything is emitted.
+    case
+        when releases.n > 0 and certificates.certificate_units >= thresholds.threshold_units then 'emit'
+        else 'abstain'
+    end as decision,
+    case
+        when releases.n = 0 then 'not_reached'
+        when certificates.certificate_units < thresholds.threshold_units then 'below_threshold'
+    end as abstain_reason,
+    case when releases.n > 0 then certificates.certificate_units / releases.n else 0 end as certificate,
+    certificates.certificate_units,
+    thresholds.theta,
+    thresholds.theta_share,
+    thresholds.threshold_units,
+    releases.margin_units,
+    releases.margin,
+    -- No count is assured an even chance of being emitted.
+    releases.n = 0
+    or (thresholds.threshold_units > 0 and thresholds.threshold_units + releases.margin_units > releases.n)
+        as is_vacuous,
+    releases.mechanism,
+    releases.model,
+    releases.epsilon,
+    releases.beta,
+    releases.scope,
+    releases.guarantee,
+    releases.edition,
+    releases.editions,
+    releases.release_key,
+    releases.question_key,
+    releases.day,
+    certificates.position,
+    thresholds.asked,
+    releases.is_first_edition,
+    thresholds.is_latest as is_latest_threshold
+from staging.certificates as certificates
+inner join staging.releases as releases on certificates.release_key = releases.release_key
+inner join staging.thresholds as thresholds on certificates.release_key = thresholds.release_key
+order by releases.sequence, thresholds.asked, certificates.certificate_units desc, certificates.position;

@@ -9,5 +9,6 @@ select
     budgets.left as budget_left,
     cap_nats,
     spent_nats,
-    cap is not null as is_capped
+    cap is not null as is_capped,
+    coalesce(spent_nats > cap_nats, false) as is_overspent  -- only an accepted gap after a restored backup may do that
 from base.budgets as budgets;

@@ -1,0 +1,106 @@
+"""A release as one signed JSON file that anyone can check without data (`privcert verify FILE`)."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from urllib.parse import quote
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import Connection, select
+
+from schemas.errors import UserError
+from schemas.payloads import Payload
+from schemas.values import decimal_text
+from tasks.ledger.canonical import canonical
+from tasks.ledger.chain import Entry, entries
+from tasks.ledger.tables import HEAD, RELEASE
+from tasks.privacy.thresholds import emits, threshold_units
+from tasks.storage.atomic import RELEASE_FILE, write_bytes
+from tasks.storage.home import Home
+
+FORMAT = "privcert-certificate/1"
+DISCLOSURES = (
+    "Neighbouring datasets replace the content of one unit's records; which units exist, in which partition each "
+    "lies, and n are fixed and not protected.",
+    "Registration may have been refused because too many records could not be read or because of repeated or "
+    "misplaced ids; that it was not is an unprotected precondition.",
+    "Support is what the named frozen model says of each record; certificates bound that count, not the truth.",
+    "A statement that is not emitted is not certified; it is not certified to be false.",
+)
+
+
+def write_certificate(connection: Connection, home: Home, release_key: str, theta: Decimal) -> Path:
+    """Write release/certificates/CORPUS-PARTITION-KEY12-theta-THETA.json; the same question gives the same bytes."""
+    content = certificate(connection, home, release_key, theta)
+    folder = home.release / "certificates"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{file_stem(_payload(connection, release_key), release_key, theta)}.json"
+    if not path.exists() or path.read_bytes() != content:
+        write_bytes(path, content, RELEASE_FILE)
+    return path
+
+
+def file_stem(payload: Payload, release_key: str, theta: Decimal) -> str:
+    """File name of what is said about a release at theta, without its ending."""
+    question = payload["question"]
+    partition = quote(question["partition"], safe="")[:80]
+    return f"{question['corpus']}-{partition}-{release_key[:12]}-theta-{decimal_text(theta)}"
+
+
+def certificate(connection: Connection, home: Home, release_key: str, theta: Decimal) -> bytes:
+    """The signed document. Raises UserError for an unknown release."""
+    payload = _payload(connection, release_key)
+    question, answer = payload["question"], payload["answer"]
+    n, exact = payload["described"]["partition"]["n"], Fraction(theta)
+    sequence = connection.execute(select(RELEASE.c.sequence).where(RELEASE.c.release_key == release_key)).scalar_one()
+    key = Ed25519PrivateKey.from_private_bytes(home.signing_seed())
+    document: dict[str, object] = {
+        "format": FORMAT,
+        "ledger_id": connection.execute(select(HEAD.c.ledger_id)).scalar_one(),
+        "release_key": release_key,
+        "sequence": sequence,
+        "payload": payload,
+        "theta": decimal_text(theta),
+        "threshold_units": threshold_units(n, exact),
+        "decisions": [
+            {"statement_id": name, "decision": "emit" if emits(units, n, exact) else "abstain"}
+            for name, units in zip(question["statement_ids"], answer["certificate_units"], strict=True)
+        ],
+        "disclosures": list(DISCLOSURES),
+        "chain": list(_links(connection, payload["described"]["partition"]["account"], sequence)),
+        "public_key": key.public_key().public_bytes_raw().hex(),
+    }
+    document["signature"] = key.sign(canonical(document)).hex()
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+
+def _links(connection: Connection, account: str, last: int) -> Iterator[dict[str, object]]:
+    """The chain up to this release; bodies only where they concern its account."""
+    for entry in entries(connection):
+        if entry.sequence > last:
+            return
+        link: dict[str, object] = {
+            "sequence": entry.sequence,
+            "kind": entry.kind,
+            "day": entry.day,
+            "body_sha256": entry.body_sha256,
+            "hash": entry.hash,
+        }
+        yield link | ({"body": json.loads(entry.body)} if _concerns(entry, account) else {})
+
+
+def _concerns(entry: Entry, account: str) -> bool:
+    body = json.loads(entry.body)
+    return account == body.get("account") or account in body.get("accounts", ())
+
+
+def _payload(connection: Connection, release_key: str) -> Payload:
+    text = connection.execute(
+        select(RELEASE.c.payload).where(RELEASE.c.release_key == release_key)
+    ).scalar_one_or_none()
+    if text is None:
+        raise UserError('release: no such release in this log; see `privcert sql "select release_key from releases"`')
+    payload: Payload = json.loads(text)
+    return payload

@@ -1,0 +1,278 @@
+"""Stand-alone verifier of a privcert certificate file: `python verifier.py FILE`.
+
+Needs Python >= 3.11 and nothing else; with the package `cryptography` it checks the signature too. It recomputes the
+question's key, the margins, the decisions, the budget and the chain from the file alone, without any private data.
+"""
+
+import hashlib
+import json
+import math
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from decimal import Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Document = dict[str, Any]
+
+
+class InvalidError(Exception):
+    """The certificate does not hold; the message says which check failed."""
+
+
+def verify(content: bytes, trusted_key: str | None = None) -> list[str]:
+    """What was shown, one line a check; raises InvalidError at the first check that fails.
+
+    trusted_key: hex of the public key that the reader trusts; without it the signature proves integrity only.
+    """
+    document = _parse(content)
+    shown = []
+    for check in (_format, _question, _statements, _mechanism, _certificates, _decisions, _chain, _budget):
+        try:
+            shown.append(check(document))
+        except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, ArithmeticError) as error:
+            raise InvalidError(
+                f"malformed: {check.__name__.strip('_')} cannot be read ({type(error).__name__})"
+            ) from None
+    return [*shown, _signature(document, trusted_key)]
+
+
+def canonical(value: object) -> bytes:
+    """JSON with sorted keys, no white space, ASCII escapes: what is hashed and signed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def digest(value: object) -> str:
+    """SHA-256 of the canonical form, hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _parse(content: bytes) -> Document:
+    try:
+        document = json.loads(content, object_pairs_hook=_no_duplicates)
+    except (ValueError, RecursionError):
+        raise InvalidError("malformed: not one JSON object") from None
+    if not isinstance(document, dict):
+        raise InvalidError("malformed: not one JSON object")
+    return document
+
+
+def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)
+
+
+def _require(condition: bool, says: str) -> None:
+    if not condition:
+        raise InvalidError(says)
+
+
+def _exact(text: object) -> Fraction:
+    """An exact number written as text; bounded, so that a hostile file cannot ask for gigabytes of digits."""
+    if not isinstance(text, str) or not re.fullmatch(r"\d{1,2000}(\.\d{1,1000})?(/\d{1,2000}|[eE][+-]?\d{1,3})?", text):
+        raise ValueError("not an exact number")
+    return Fraction(text)
+
+
+def _format(document: Document) -> str:
+    _require(document["format"] == "privcert-certificate/1", "format: not a privcert-certificate/1")
+    _require(document["payload"]["format"] == "privcert-release/1", "format: not a privcert-release/1")
+    return "format: privcert-certificate/1"
+
+
+def _question(document: Document) -> str:
+    payload = document["payload"]
+    question, partition = payload["question"], payload["described"]["partition"]
+    _require(digest(question) == document["release_key"], "question: its hash is not the release key")
+    for name, other in (("corpus", "corpus"), ("partition", "partition"), ("partition_version", "version")):
+        _require(question[name] == partition[other], f"question: {name} differs from the described partition")
+    _require(question["unit"] == partition["unit"], "question: unit differs from the described partition")
+    return f"question: release {document['release_key'][:12]} asks {len(question['statement_ids'])} statements"
+
+
+def _statements(document: Document) -> str:
+    ids = document["payload"]["question"]["statement_ids"]
+    texts = document["payload"]["described"]["statements"]
+    _require(len(set(ids)) == len(ids) == len(texts) > 0, "statements: not distinct, or without text")
+    for name, text in zip(ids, texts, strict=True):
+        expected = hashlib.sha256(unicodedata.normalize("NFC", text).encode()).hexdigest()[:32]
+        _require(name == expected, "statements: an id is not the hash of its text")
+    return f"statements: {len(ids)} distinct, each id is the hash of its text"
+
+
+def _mechanism(document: Document) -> str:
+    payload = document["payload"]
+    question, answer = payload["question"], payload["answer"]
+    m = len(question["statement_ids"])
+    epsilon, beta = _exact(answer["epsilon_per_statement"]), _exact(answer["beta_per_statement"])
+    _require(epsilon > 0 and epsilon * m == _exact(question["epsilon"]), "mechanism: epsilon is not split equally")
+    _require(_scope_holds(question["scope"], beta, _exact(question["beta"]), m), "mechanism: beta exceeds its scope")
+    scale, k, q = _exact(answer["scale"]), int(answer["margin_units"]), _exact(answer["coin"])
+    _require(scale * epsilon >= 1, "mechanism: the noise scale is too small for epsilon")
+    _require(question["mechanism"] in ("frontier", "geometric"), "mechanism: unknown")
+    _require(k >= 0 and 0 <= q <= 1, "mechanism: margin or coin out of range")
+    _require(question["mechanism"] == "frontier" or q == 0, "mechanism: geometric has no coin")
+    error = _tail(k + 1, 1 / scale) * (1 - q) + _tail(k, 1 / scale) * q
+    _require(error <= beta * (1 + Fraction(1, 10**25)), "mechanism: the margin does not keep the error below beta")
+    return f"mechanism: {question['mechanism']}, margin {k} units, error of one certificate at most {float(beta):.6g}"
+
+
+def _scope_holds(scope: str, beta: Fraction, beta_total: Fraction, m: int) -> bool:
+    if not 0 < beta_total < Fraction(1, 2) or beta <= 0:
+        return False
+    if scope == "candidate":
+        return beta <= beta_total
+    if scope == "report":
+        return beta * m <= beta_total
+    if scope == "report_independent":
+        context = Context(prec=80)
+        base = context.divide(Decimal((1 - beta).numerator), Decimal((1 - beta).denominator))
+        all_hold = Fraction(context.power(base, m))
+        return all_hold >= (1 - beta_total) * (1 - Fraction(1, 10**60))
+    return False
+
+
+def _tail(j: int, rate: Fraction) -> Fraction:
+    """Pr[G >= j] of the two-sided geometric law with a = e^-rate, to about 60 digits."""
+    context = Context(prec=120, Emin=-(10**17), Emax=10**17)
+
+    def power(exponent: int) -> Decimal:
+        return context.exp(
+            context.divide(Decimal(-(rate * exponent).numerator), Decimal((rate * exponent).denominator))
+        )
+
+    below = context.divide(power(j if j >= 1 else 1 - j), context.add(1, power(1)))
+    return Fraction(below) if j >= 1 else 1 - Fraction(below)
+
+
+def _certificates(document: Document) -> str:
+    payload = document["payload"]
+    units, n = payload["answer"]["certificate_units"], payload["described"]["partition"]["n"]
+    _require(len(units) == len(payload["question"]["statement_ids"]), "certificates: not one per statement")
+    whole = all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= n for value in units)
+    _require(whole, "certificates: not whole numbers between 0 and n")
+    return f"certificates: {len(units)} lower bounds between 0 and n = {n}"
+
+
+def _decisions(document: Document) -> str:
+    payload = document["payload"]
+    n, theta = payload["described"]["partition"]["n"], _exact(document["theta"])
+    threshold = math.ceil(n * theta)
+    _require(
+        0 <= theta <= 1 and document["threshold_units"] == threshold, "decisions: the threshold is not ceil(n theta)"
+    )
+    expected = [
+        {"statement_id": name, "decision": "emit" if n > 0 and units >= threshold else "abstain"}
+        for name, units in zip(
+            payload["question"]["statement_ids"], payload["answer"]["certificate_units"], strict=True
+        )
+    ]
+    _require(document["decisions"] == expected, "decisions: not what the certificates say at theta")
+    emitted = sum(line["decision"] == "emit" for line in expected)
+    return f"decisions: {emitted} emitted and {len(expected) - emitted} abstained at theta {document['theta']}"
+
+
+def _chain(document: Document) -> str:
+    previous = hashlib.sha256(document["ledger_id"].encode()).hexdigest()
+    for at, link in enumerate(document["chain"], 1):
+        _require(link["sequence"] == at, "chain: a link is missing")
+        _require("body" not in link or digest(link["body"]) == link["body_sha256"], "chain: a body was altered")
+        fields = {name: link[name] for name in ("sequence", "kind", "day", "body_sha256")}
+        _require(digest(fields | {"previous": previous}) == link["hash"], "chain: a link does not fit the one before")
+        previous = link["hash"]
+    last = document["chain"][-1]
+    _require(
+        last["kind"] == "release" and last["sequence"] == document["sequence"], "chain: does not end at the release"
+    )
+    body, payload = last["body"], document["payload"]
+    _require(body["payload_sha256"] == digest(payload), "chain: the payload is not the one that was sealed")
+    _require(body["release_key"] == document["release_key"], "chain: the release key is not the one that was sealed")
+    return f"chain: {len(document['chain'])} links, the last one seals this payload"
+
+
+def _budget(document: Document) -> str:
+    payload = document["payload"]
+    partition, question = payload["described"]["partition"], payload["question"]
+    body = document["chain"][-1]["body"]
+    due = question["epsilon"] if partition["n"] > 0 else "0"
+    _require(body["epsilon"] == payload["charge"] == due, "budget: the charge is not the question's epsilon")
+    _require(body["account"] == partition["account"], "budget: charged to another account")
+    cap = _cap(document)
+    if cap is None:
+        _require(partition["visibility"] != "private", "budget: a private corpus without a cap")
+        return (
+            f"budget: {due} nats on account {partition['account']}, which has no cap ({partition['visibility']} data)"
+        )
+    spent = sum((_exact(epsilon) for epsilon in _charges(document)), Fraction(0))
+    _require(spent <= cap, "budget: the account's charges exceed its cap")
+    return f"budget: {float(spent):g} of {float(cap):g} nats spent on account {partition['account']} by then"
+
+
+def _bodies(document: Document, kind: str) -> Iterator[Document]:
+    return (link["body"] for link in document["chain"] if link["kind"] == kind and "body" in link)
+
+
+def _cap(document: Document) -> Fraction | None:
+    account = document["payload"]["described"]["partition"]["account"]
+    caps = [_exact(body["epsilon"]) for body in _bodies(document, "cap") if body["account"] == account]
+    return caps[-1] if caps else None
+
+
+def _charges(document: Document) -> Iterator[str]:
+    """Charges that add up with this release: its own partition's, or the whole account's where units may recur."""
+    partition = document["payload"]["described"]["partition"]
+    corpora = [body for body in _bodies(document, "corpus") if body["account"] == partition["account"]]
+    pooled = len(corpora) > 1 or any(body["scheme"]["partition_by"] not in ("all", "list") for body in corpora)
+    lineage = (partition["corpus"], partition["partition"])
+    for body in _bodies(document, "release"):
+        if body["account"] == partition["account"] and (pooled or (body["corpus"], body["partition"]) == lineage):
+            yield body["epsilon"]
+    for body in _bodies(document, "gap"):
+        if partition["account"] in body["accounts"]:
+            yield body["epsilon"]
+
+
+def _signature(document: Document, trusted_key: str | None) -> str:
+    if trusted_key is not None and document.get("public_key") != trusted_key.lower():
+        raise InvalidError("signature: made with another key than the trusted one")
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError:
+        if trusted_key is not None:
+            raise InvalidError("signature: the package `cryptography` is needed to check it") from None
+        return "signature: not checked (the package `cryptography` is missing); integrity only"
+    unsigned = {name: value for name, value in document.items() if name != "signature"}
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(document["public_key"]))
+        key.verify(bytes.fromhex(document["signature"]), canonical(unsigned))
+    except (InvalidSignature, KeyError, ValueError, TypeError):
+        raise InvalidError("signature: does not fit the document") from None
+    if trusted_key is None:
+        return (
+            f"signature: fits the key in the file, {document['public_key']}; that is integrity, not authenticity: "
+            "pass the key you trust"
+        )
+    return "signature: made with the trusted key"
+
+
+def main() -> int:
+    """Print what was shown; exit code 0 when everything holds, 1 when not."""
+    if len(sys.argv) not in (2, 3):
+        sys.stderr.write("usage: python verifier.py FILE [PUBLIC_KEY_HEX]\n")
+        return 2
+    try:
+        lines = verify(Path(sys.argv[1]).read_bytes(), *sys.argv[2:])
+    except (InvalidError, OSError) as error:
+        sys.stderr.write(f"INVALID  {error}\n")
+        return 1
+    sys.stdout.write("".join(f"ok  {line}\n" for line in lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

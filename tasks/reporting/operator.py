@@ -1,0 +1,115 @@
+"""Base tables of operator.duckdb: what runs cost and which records were kept aside. Private, every row of it."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from schemas.errors import UserError
+from schemas.runs import RunSummary
+from tasks.storage.home import Home
+
+
+def _required(**kinds: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
+
+
+RUNS = _required(
+    run_id=pa.string(),
+    corpus=pa.string(),
+    model=pa.string(),
+    model_fingerprint=pa.string(),
+    started_at=pa.timestamp("us"),  # UTC
+    seconds=pa.float64(),
+)
+PARTITION_RUNS = _required(
+    run_id=pa.string(),
+    partition=pa.string(),
+    partition_version=pa.string(),
+    units=pa.int64(),
+    records=pa.int64(),
+    duplicates=pa.int64(),
+    pairs_scored=pa.int64(),
+    pairs_reused=pa.int64(),
+    was_sealed=pa.bool_(),
+).append(pa.field("release_key", pa.string()))
+UNREADABLE_RECORDS = _required(run_id=pa.string(), partition=pa.string(), status=pa.string(), records=pa.int64())
+QUARANTINED_RECORDS = _required(
+    corpus=pa.string(),
+    partition_version=pa.string(),
+    unit_id=pa.string(),
+    record_id=pa.string(),
+    status=pa.string(),
+)
+OPERATOR_SCHEMAS = {
+    "runs": RUNS,
+    "partition_runs": PARTITION_RUNS,
+    "unreadable_records": UNREADABLE_RECORDS,
+    "quarantined_records": QUARANTINED_RECORDS,
+}
+
+
+def operator_sources(home: Home) -> list[Path]:
+    """The files that operator.duckdb is made of: run summaries, then quarantined records."""
+    return [*sorted(home.runs.glob("*/summary.json")), *sorted(home.corpora.glob("*/*/quarantine.parquet"))]
+
+
+def operator_tables(home: Home) -> dict[str, tuple[pa.Table, pa.Schema]]:
+    """Every base table with its schema.
+
+    Raises UserError when a run's summary cannot be read, naming its folder.
+    """
+    summaries = [_summary(path) for path in sorted(home.runs.glob("*/summary.json"))]
+    rows = {
+        "runs": [_run(summary) for summary in summaries],
+        "partition_runs": [row for summary in summaries for row in _partitions(summary)],
+        "unreadable_records": [row for summary in summaries for row in _unreadable(summary)],
+    }
+    tables = {name: pa.Table.from_pylist(content, OPERATOR_SCHEMAS[name]) for name, content in rows.items()}
+    tables["quarantined_records"] = _quarantined(home.corpora.glob("*/*/quarantine.parquet"))
+    return {name: (table, OPERATOR_SCHEMAS[name]) for name, table in tables.items()}
+
+
+def _summary(path: Path) -> RunSummary:
+    try:
+        return RunSummary.model_validate_json(path.read_bytes())
+    except ValidationError:
+        reason = f"the summary of run {path.parent.name} cannot be read: remove its folder from private/runs"
+        raise UserError(reason) from None  # pydantic's text holds the values
+
+
+def _run(summary: RunSummary) -> dict[str, object]:
+    started = datetime.fromisoformat(summary.started_at)
+    row = {name: getattr(summary, name) for name in RUNS.names}
+    return row | {"started_at": started.astimezone(UTC).replace(tzinfo=None) if started.tzinfo else started}
+
+
+def _partitions(summary: RunSummary) -> list[dict[str, object]]:
+    names = [name for name in PARTITION_RUNS.names if name != "run_id"]
+    return [
+        {"run_id": summary.run_id} | {name: getattr(partition, name) for name in names}
+        for partition in summary.partitions
+    ]
+
+
+def _unreadable(summary: RunSummary) -> list[dict[str, object]]:
+    return [
+        {"run_id": summary.run_id, "partition": partition.partition, "status": status, "records": records}
+        for partition in summary.partitions
+        for status, records in partition.unreadable.items()
+    ]
+
+
+def _quarantined(paths: Iterable[Path]) -> pa.Table:
+    """Rows of corpora/CORPUS/VERSION/quarantine.parquet, under their corpus and version."""
+    tables = [QUARANTINED_RECORDS.empty_table()]
+    for path in sorted(paths):
+        rows = pq.read_table(path, columns=["unit_id", "record_id", "status"])
+        corpus = pa.array([path.parent.parent.name] * len(rows), pa.string())
+        version = pa.array([path.parent.name] * len(rows), pa.string())
+        columns = [corpus, version, *(rows[name].cast(pa.string()) for name in rows.column_names)]
+        tables.append(pa.table(columns, schema=QUARANTINED_RECORDS))
+    return pa.concat_tables(tables)

@@ -1,0 +1,122 @@
+"""One chunk of scoring work, as it is run in the driver or in a Dask worker.
+
+A chunk travels as paths, places and public statements; its worker reads the texts itself and writes the verdicts to
+the cache itself. It never raises: Dask would log and ship the traceback and the arguments.
+"""
+
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.errors import UserError
+from schemas.statements import Statement
+from tasks.support.bits import Bits, pack, population, unpack
+from tasks.support.cache import ContradictoryVerdictsError, ScoreCache, Verdicts
+from tasks.support.models import ModelReference, load_support_model
+from tasks.support.operator_log import note_for_operator
+from tasks.support.protocol import SupportModel
+from tasks.support.texts import Keys, read_texts
+
+FLUSH_SECONDS = 2.0  # about what a kill -9 may lose
+MODEL_FAILED = "the support model failed on a record; the operator finds the details in private/logs/scoring.log"
+OTHER_MODEL = "a worker's support model differs from the driver's (another build, processor class or domain file)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Chunk:
+    """Pairs to score. Its repr says nothing: schedulers and workers log arguments.
+
+    version_path, cache_folder, logs: shared by all workers.
+    reference, fingerprint: the model, and what it must be on every worker.
+    statements: those that some text of the chunk needs.
+    where: places of the texts (see VersionTexts.where), shape (t, 3).
+    missing: pairs to score, bits of shape (t, statements), at least one a row.
+    """
+
+    version_path: Path
+    cache_folder: Path
+    logs: Path
+    reference: ModelReference
+    fingerprint: str
+    statements: tuple[Statement, ...]
+    where: NDArray[np.int64]
+    missing: Bits
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs it holds."""
+        return population(self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOutcome:
+    """What came of a chunk: pairs scored and seconds taken (private numbers), or why it failed (public words)."""
+
+    pairs: int = 0
+    seconds: float = 0.0
+    failure: str | None = None
+    is_users_fault: bool = False
+
+
+def score_chunk(chunk: Chunk) -> ChunkOutcome:
+    """Score the pairs of a chunk and write them to the cache, about every FLUSH_SECONDS; failures are values."""
+    try:
+        model = load_support_model(chunk.reference)
+        if model.fingerprint != chunk.fingerprint:
+            return ChunkOutcome(failure=OTHER_MODEL)
+        started = time.perf_counter()
+        _score(chunk, model)
+        return ChunkOutcome(pairs=chunk.pairs, seconds=time.perf_counter() - started)
+    except UserError as error:
+        return ChunkOutcome(failure=str(error), is_users_fault=True)
+    except ContradictoryVerdictsError as error:
+        return ChunkOutcome(failure=str(error))
+    except Exception:  # whatever a model raises may quote a text: for the operator's file only
+        note_for_operator(chunk.logs, f"scoring failed\n{traceback.format_exc()}")
+        return ChunkOutcome(failure=MODEL_FAILED)
+
+
+def _score(chunk: Chunk, model: SupportModel) -> None:
+    cache = ScoreCache(chunk.cache_folder, chunk.fingerprint, chunk.logs)
+    texts, keys = read_texts(chunk.version_path, chunk.where)
+    m = len(chunk.statements)
+    verdict, done = np.zeros((len(texts), m), np.bool_), np.zeros((len(texts), m), np.bool_)
+    last_flush = time.monotonic()
+    for rows, columns in _rectangles(unpack(chunk.missing, m)):
+        answer = model.verdicts([texts[row] for row in rows], [chunk.statements[column].text for column in columns])
+        if answer.shape != (len(rows), len(columns)) or answer.dtype != np.bool_:
+            raise ValueError("a support model must answer with booleans of shape (texts, statements)")
+        verdict[np.ix_(rows, columns)], done[np.ix_(rows, columns)] = answer, True
+        if time.monotonic() - last_flush > FLUSH_SECONDS:
+            _flush(cache, keys, chunk.statements, done, verdict)
+            done[:], last_flush = False, time.monotonic()
+    _flush(cache, keys, chunk.statements, done, verdict)
+
+
+def _rectangles(missing: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Texts that miss the same statements, about an eighth of the chunk at a time."""
+    patterns, pattern_of_row = np.unique(missing, axis=0, return_inverse=True)
+    limit = max(1, int(missing.sum()) // 8)
+    for number, pattern in enumerate(patterns):
+        columns, rows = np.flatnonzero(pattern), np.flatnonzero(pattern_of_row == number)
+        step = max(1, limit // len(columns))
+        yield from ((rows[start : start + step], columns) for start in range(0, len(rows), step))
+
+
+def _flush(
+    cache: ScoreCache,
+    keys: Keys,
+    statements: tuple[Statement, ...],
+    known: NDArray[np.bool_],
+    verdict: NDArray[np.bool_],
+) -> None:
+    rows = np.flatnonzero(known.any(axis=1))
+    rows = rows[np.argsort(keys[rows])]
+    if len(rows):
+        ids = tuple(statement.statement_id for statement in statements)
+        cache.write(Verdicts(keys[rows], ids, pack(known[rows]), pack(verdict[rows] & known[rows])))

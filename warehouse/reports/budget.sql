@@ -1,0 +1,31 @@
+-- One row per account and ledger line: cap, spent and left. Texts are exact decimals, `_nats` their nearest doubles.
+-- Reads: staging.budgets, staging.charges.
+create view budget as
+with
+charged as (
+    select
+        account,
+        ledger_line,
+        count(*) as charges,
+        count(*) filter (where kind = 'gap') as gaps,
+        max(day) as last_charged_day
+    from staging.charges
+    group by account, ledger_line
+)
+
+select
+    budgets.account,
+    budgets.ledger_line,
+    budgets.cap,
+    budgets.spent,
+    budgets.budget_left,
+    budgets.cap_nats,
+    budgets.spent_nats,
+    budgets.is_capped,
+    budgets.is_overspent,
+    coalesce(charged.charges, 0) as charges,
+    coalesce(charged.gaps, 0) as gaps,
+    charged.last_charged_day
+from staging.budgets as budgets
+left join charged on budgets.account = charged.account and budgets.ledger_line = charged.ledger_line
+order by budgets.account, budgets.ledger_line;

@@ -1,0 +1,34 @@
+-- One row per question (its first edition only), its latest asked threshold, and statement.
+-- Reads: statements_at_thresholds.
+create view statements as
+select
+    corpus,
+    partition,
+    version_number,
+    n,
+    unit,
+    statement,
+    statement_id,
+    decision,
+    abstain_reason,
+    certificate,
+    certificate_units,
+    theta,
+    theta_share,
+    threshold_units,
+    margin_units,
+    margin,
+    is_vacuous,
+    mechanism,
+    model,
+    epsilon,
+    beta,
+    scope,
+    guarantee,
+    edition,
+    editions,
+    release_key,
+    day
+from statements_at_thresholds
+where is_first_edition and is_latest_threshold
+order by corpus, partition, version_number, release_key, certificate_units desc, position;
