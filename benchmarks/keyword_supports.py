@@ -39,7 +39,9 @@ def main() -> None:
     asked = [(opinion, *CATEGORIES[aspect]) for aspect in CATEGORIES for opinion in OPINIONS]
     statements = [f"The reviewer {opinion} {phrase}." for opinion, phrase, _ in asked]
     verdicts = model.verdicts(texts, statements)
-    truth = np.array([[_holds(row, opinion, cats) for opinion, _, cats in asked] for row in reviews["opinions"].to_list()])
+    truth = np.array(
+        [[_holds(row, opinion, cats) for opinion, _, cats in asked] for row in reviews["opinions"].to_list()]
+    )
     unit_of = {"sentence": np.arange(len(texts)), "review": reviews["review_id"].rank("dense").to_numpy() - 1}
     for unit, index in unit_of.items():
         _report(unit, statements, _any_per_unit(verdicts, index), _any_per_unit(truth, index))
@@ -57,11 +59,13 @@ def _any_per_unit(verdicts: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def _report(unit: str, statements: list[str], found: np.ndarray, truth: np.ndarray) -> None:
-    print(f"unit {unit}, n = {len(truth)}\n  support: estimated  gold   precision recall  statement")
+    print(f"unit {unit}, n = {len(truth)}")
+    print("  support: estimated  gold  precision  recall  statement")
     for column, statement in enumerate(statements):
         hit, gold = found[:, column], truth[:, column]
         both = (hit & gold).sum()
-        print(f"           {hit.mean():9.3f} {gold.mean():5.3f} {both / max(hit.sum(), 1):11.2f} {both / max(gold.sum(), 1):6.2f}  {statement}")
+        precision, recall = both / max(hit.sum(), 1), both / max(gold.sum(), 1)
+        print(f"           {hit.mean():9.3f} {gold.mean():5.3f} {precision:10.2f} {recall:7.2f}  {statement}")
     error, nothing = np.abs(found.mean(0) - truth.mean(0)).mean(), truth.mean(0).mean()
     print(f"  mean absolute error {error:.4f}; supporting nothing {nothing:.4f}; ratio {error / nothing:.2f}")
     print(f"  pairs that agree {(found == truth).mean():.4f}; supporting nothing {1 - truth.mean():.4f}")

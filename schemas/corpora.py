@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from schemas.errors import UserError
 from schemas.values import Whole
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}\Z")
@@ -15,6 +16,14 @@ def _public_name(value: str) -> str:
     if not _NAME.match(value):
         raise ValueError("must be 1 to 63 of a-z, 0-9, '-' and '_', starting with a letter or a digit")
     return value
+
+
+def check_public_name(value: str, name: str) -> str:
+    """The value of a flag as a public name. Raises UserError that names the flag."""
+    try:
+        return _public_name(value)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None
 
 
 PublicName = Annotated[str, AfterValidator(_public_name)]

@@ -156,12 +156,18 @@ class KeywordRule(_Strict):
         return self
 
 
+Value = tuple[str, str]
+"""(dimension, value)."""
+Fact = tuple[Value, ...]
+"""One value, or (the thing, what is said of it)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Combination:
     """One statement of a domain: its text (NFC) and the (dimension, value) pairs it asserts, in sentence order."""
 
     text: str
-    values: tuple[tuple[str, str], ...]
+    values: tuple[Value, ...]
 
 
 class DomainFile(_Strict):
@@ -251,3 +257,11 @@ class DomainFile(_Strict):
                 phrases = {s: self.dimensions[s].values[k].phrase for s, k in zip(slots, keys, strict=True)}
                 text = unicodedata.normalize("NFC", template.text.format_map(phrases))
                 yield Combination(text, tuple(zip(slots, keys, strict=True)))
+
+    def facts(self, combination: Combination) -> tuple[Fact, ...]:
+        """What a statement asserts: pairs where one value is said of another (`near`), single values for the rest."""
+        pairs: list[Fact] = []
+        for said in combination.values:
+            pairs += [(thing, said) for thing in combination.values if thing[0] in self.dimensions[said[0]].near]
+        paired = {value for pair in pairs for value in pair}
+        return (*pairs, *((value,) for value in combination.values if value not in paired))

@@ -1,9 +1,11 @@
 """Exact numbers for settings: a decimal literal stays that decimal from the command line to the sealed payload."""
 
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
+
+from schemas.errors import UserError
 
 MAX_DIGITS = 60
 MAX_EXPONENT = 400  # 5e-324 is a legal, exact request; 1e-999999999 would be a denial of service
@@ -31,8 +33,10 @@ def decimal_text(number: Decimal) -> str:
     """One spelling for each value: '0.1' for 0.1, 0.10 and 1e-1; the form that is hashed and printed."""
     if number == 0:
         return "0"
-    text = f"{number.normalize():f}"
-    return text if len(text) <= MAX_DIGITS else str(number.normalize())
+    # the default context would round to 28 digits
+    shortest = number.normalize(Context(prec=len(number.as_tuple().digits)))
+    text = f"{shortest:f}"
+    return text if len(text) <= MAX_DIGITS else str(shortest)
 
 
 def _between(low: Decimal | None, high: Decimal | None, says: str) -> BeforeValidator:
@@ -68,3 +72,21 @@ Beta = Annotated[Decimal, _between(Decimal(0), Decimal("0.5"), "greater than 0 a
 Theta = Annotated[Decimal, BeforeValidator(_closed_unit), _text]
 Fraction01 = Annotated[Decimal, _between(Decimal(0), Decimal("1.0000001"), "greater than 0 and at most 1"), _text]
 Whole = Annotated[int, BeforeValidator(whole_number)]
+
+
+def epsilon_of(value: object, name: str) -> Decimal:
+    """The value of a flag as an epsilon. Raises UserError that names the flag."""
+    return _checked(TypeAdapter(Epsilon), value, name)
+
+
+def theta_of(value: object, name: str) -> Decimal:
+    """The value of a flag as a threshold. Raises UserError that names the flag."""
+    return _checked(TypeAdapter(Theta), value, name)
+
+
+def _checked(kind: TypeAdapter[Decimal], value: object, name: str) -> Decimal:
+    try:
+        return kind.validate_python(value)
+    except ValidationError as error:
+        problem = str(error.errors(include_input=False)[0]["msg"]).removeprefix("Value error, ")
+        raise UserError(f"{name}: {problem}") from None

@@ -12,7 +12,7 @@ from graphlib import TopologicalSorter
 from importlib.resources import files
 from typing import TypeAlias
 
-Value: TypeAlias = "None | bool | int | float | str | list[Value] | dict[str, Value]"
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 
 _READS = re.compile(r"^-- Reads: ([a-z_., ]+)\.$", re.MULTILINE)
 

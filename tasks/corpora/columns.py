@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from schemas.corpora import CorpusSettings, SourceFormat
-from tasks.corpora.problems import SourceProblem
+from tasks.corpora.problems import SourceError
 
 PATH, FOLDER, TEXT = "path", "folder", "text"  # columns that a folder of text files has
 
@@ -22,16 +22,16 @@ class Columns:
         return list(dict.fromkeys(self.roles.values()))
 
     def positions(self, header: list[str]) -> dict[str, int]:
-        """Role -> position in the header. SourceProblem when a declared column is missing or there twice."""
+        """Role -> position in the header. SourceError when a declared column is missing or there twice."""
         return {role: self._position(role, name, header) for role, name in self.roles.items()}
 
     @staticmethod
     def _position(role: str, name: str, header: list[str]) -> int:
         count = header.count(name)
         if count == 0:
-            raise SourceProblem(f"{role}: the source has no column {name!r}")
+            raise SourceError(f"{role}: the source has no column {name!r}")
         if count > 1:
-            raise SourceProblem(f"{role}: the source has several columns {name!r}")
+            raise SourceError(f"{role}: the source has several columns {name!r}")
         return header.index(name)
 
 
@@ -53,19 +53,19 @@ class IdKinds:
         self._kinds: dict[str, str] = {}
 
     def saw(self, role: str, kind: str) -> None:
-        """Note a kind. SourceProblem when the role had another one before."""
+        """Note a kind. SourceError when the role had another one before."""
         if self._kinds.setdefault(role, kind) != kind:
-            raise SourceProblem(f"{role}: the column drifts between text and integers; write all values one way")
+            raise SourceError(f"{role}: the column drifts between text and integers; write all values one way")
 
 
 def values_as_text(role: str, values: list[object], kinds: IdKinds) -> pa.Array:
     """Python values of one role as text; integers become their decimals; None stays null.
 
-    Raises SourceProblem for any other type, for a mixture and for text that is not valid Unicode.
+    Raises SourceError for any other type, for a mixture and for text that is not valid Unicode.
     """
     for kind in {type(value) for value in values} - {type(None)}:
         if kind not in (str, int):
-            raise SourceProblem(f"{role}: the column must hold text or integers, not {kind.__name__}")
+            raise SourceError(f"{role}: the column must hold text or integers")
         kinds.saw(role, "text" if kind is str else "integers")
     written = [value if value is None or isinstance(value, str) else str(value) for value in values]
     try:
@@ -81,7 +81,7 @@ def array_as_text(role: str, array: pa.Array, kinds: IdKinds) -> pa.Array:
     if pa.types.is_null(array.type):
         return array.cast(pa.large_string())
     if not (is_text(array.type) or pa.types.is_integer(array.type)):
-        raise SourceProblem(f"{role}: the column must hold text or integers, not {array.type.id_name}")
+        raise SourceError(f"{role}: the column must hold text or integers")
     kinds.saw(role, "text" if is_text(array.type) else "integers")
     text = array.cast(pa.large_string())
     try:
@@ -96,6 +96,6 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def broken_id(role: str) -> SourceProblem:
+def broken_id(role: str) -> SourceError:
     """The problem of an id whose bytes or escapes are not text."""
-    return SourceProblem(f"{role}: a value is not valid Unicode text")
+    return SourceError(f"{role}: a value is not valid Unicode text")

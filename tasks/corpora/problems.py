@@ -9,7 +9,7 @@ from tasks.storage.atomic import write_bytes
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
 
 
-class SourceProblem(Exception):
+class SourceError(Exception):
     """The source cannot be registered as it is.
 
     reason: one public line, starting with the name of the setting to change; never a value of the data.
@@ -22,7 +22,7 @@ class SourceProblem(Exception):
         self.details = details
 
 
-def user_error(home: Home, corpus: str, problem: SourceProblem) -> UserError:
+def user_error(home: Home, corpus: str, problem: SourceError) -> UserError:
     """The error to raise: the public line; what is private goes to private/problems/ingest-CORPUS.json."""
     if not problem.details:
         return UserError(problem.reason)

@@ -2,8 +2,8 @@
 
 import codecs
 import io
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO, TextIO
@@ -11,7 +11,7 @@ from typing import BinaryIO, TextIO
 import fsspec
 
 from schemas.corpora import CorpusSettings, SourceFormat
-from tasks.corpora.problems import SourceProblem
+from tasks.corpora.problems import SourceError
 
 _ENDINGS = {
     ".parquet": SourceFormat.PARQUET,
@@ -62,31 +62,31 @@ class Source:
 def find_source(settings: CorpusSettings) -> Source:
     """Look the source up without opening a file.
 
-    Raises SourceProblem when nothing is there, or the format is unknown or mixed.
+    Raises SourceError when nothing is there, or the format is unknown or mixed.
     """
     encoding = python_encoding(settings.encoding)
     try:
         filesystem, root = fsspec.core.url_to_fs(settings.source)
     except (ValueError, ImportError):
-        raise SourceProblem("source: unknown protocol in the URL, or its file system is not installed") from None
+        raise SourceError("source: unknown protocol in the URL, or its file system is not installed") from None
     if filesystem.isdir(root):
         return _folder(settings.format, filesystem, root, encoding)
     paths = [root] if filesystem.exists(root) else _globbed(filesystem, root)
     formats = {_format(settings.format, path) for path in paths}
     if len(formats) > 1:
-        raise SourceProblem("format: the source holds files of several formats; say which one")
+        raise SourceError("format: the source holds files of several formats; say which one")
     files = tuple(SourceFile(filesystem, path, path) for path in paths)
     return Source(formats.pop(), files, encoding)
 
 
 def python_encoding(name: str) -> str:
-    """The codec to decode with; UTF-8 takes an optional byte order mark. SourceProblem when there is none."""
+    """The codec to decode with; UTF-8 takes an optional byte order mark. SourceError when there is none."""
     try:
         codec = codecs.lookup(name)
         b"".decode(name)
         io.TextIOWrapper(io.BytesIO(), name)
     except (LookupError, ValueError, UnicodeError, TypeError):
-        raise SourceProblem("encoding: unknown text encoding") from None
+        raise SourceError("encoding: unknown text encoding") from None
     return "utf-8-sig" if codec.name == "utf-8" else name
 
 
@@ -96,12 +96,12 @@ def _folder(wanted: SourceFormat, filesystem: fsspec.AbstractFileSystem, root: s
     files = tuple(SourceFile(filesystem, path, path[prefix:]) for path in found if not _hidden(path[prefix:]))
     tables = {file.name: _by_ending(file.name) for file in files}
     if wanted is SourceFormat.AUTO and any(tables.values()):
-        raise SourceProblem("format: the folder holds table files; say parquet, csv, tsv, jsonl or text")
+        raise SourceError("format: the folder holds table files; say parquet, csv, tsv, jsonl or text")
     if wanted in (SourceFormat.AUTO, SourceFormat.TEXT):
         return Source(SourceFormat.TEXT, files, encoding)
     chosen = tuple(file for file in files if tables[file.name] is wanted)
     if not chosen:
-        raise SourceProblem("source: the folder holds no file of this format")
+        raise SourceError("source: the folder holds no file of this format")
     return Source(wanted, chosen, encoding)
 
 
@@ -110,16 +110,16 @@ def _globbed(filesystem: fsspec.AbstractFileSystem, pattern: str) -> list[str]:
     paths = filesystem.glob(pattern) if any(sign in pattern for sign in "*?[") else []
     files = sorted(path for path in paths if filesystem.isfile(path))
     if not files:
-        raise SourceProblem("source: no such file or folder, or it may not be read")
+        raise SourceError("source: no such file or folder, or it may not be read")
     return files
 
 
 def _format(wanted: SourceFormat, path: str) -> SourceFormat:
     if wanted is SourceFormat.TEXT:
-        raise SourceProblem("format: text reads a folder of text files, and the source is not a folder")
+        raise SourceError("format: text reads a folder of text files, and the source is not a folder")
     found = wanted if wanted is not SourceFormat.AUTO else _by_ending(path)
     if found is None:
-        raise SourceProblem("format: the ending tells no format; say parquet, csv, tsv or jsonl")
+        raise SourceError("format: the ending tells no format; say parquet, csv, tsv or jsonl")
     return found
 
 

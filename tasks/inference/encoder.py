@@ -28,6 +28,7 @@ from tasks.inference.cpu import cpu_kernel_class
 
 MAX_PAIR_TOKENS = 384  # spec 1.9: joint length in word pieces; only the premise is cut
 MAX_STATEMENT_TOKENS = 256  # so that at least about 120 pieces of every record are read
+MAX_TEXT_CHARACTERS = 100_000  # read of a text; 384 pieces of prose are some 2,000, and memory stays bounded
 PROVIDER = "CPUExecutionProvider"
 SURROGATE = re.compile("[\ud800-\udfff]")  # asked first: the tokenizer's own error would hold the text
 
@@ -80,7 +81,7 @@ class PairEncoder:
             **{f"{role}_sha256": digest for role, digest in self._files.digests().items()},
             "engine": f"onnxruntime {ort.__version__}, {PROVIDER}, all graph optimisations, deterministic compute",
             "tokenizer_build": f"tokenizers {tokenizers.__version__}, special tokens in texts read as plain text",
-            "truncation": f"premise only, {MAX_PAIR_TOKENS} word pieces for the pair",
+            "truncation": f"premise only: {MAX_TEXT_CHARACTERS} characters, then {MAX_PAIR_TOKENS} pieces for the pair",
             "batch_shape": "one pair per call at its exact length",
             "threads": "1 per call",
             "cpu": cpu_kernel_class(),
@@ -135,7 +136,7 @@ class PairEncoder:
     def _encode_text(self, text: str) -> Encoding:
         if SURROGATE.search(text):
             raise ValueError("a text is not valid Unicode; ingestion sets such records aside")
-        return self._tokenizer.encode(text, add_special_tokens=False)
+        return self._tokenizer.encode(text[:MAX_TEXT_CHARACTERS], add_special_tokens=False)
 
     def _encode_statement(self, statement: str) -> Encoding:
         if SURROGATE.search(statement):

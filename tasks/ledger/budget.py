@@ -107,7 +107,8 @@ def exact_text(amount: Fraction) -> str:
     places = next((k for k in range(digits * 4) if amount * 10**k % 1 == 0), None)
     if places is None:
         raise ArithmeticError("not a decimal")
-    return decimal_text(Decimal(int(amount * 10**places)).scaleb(-places))
+    digits_written = tuple(int(digit) for digit in str(abs(int(amount * 10**places))))
+    return decimal_text(Decimal((int(amount < 0), digits_written, -places)))
 
 
 def _account_lines(connection: Connection, account: str) -> Iterable[Line]:

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Connection, select
 
-from schemas.errors import UserError
 from schemas.payloads import Payload
 from schemas.values import decimal_text
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import Entry, entries
+from tasks.ledger.sealing import read_payload
 from tasks.ledger.tables import HEAD, RELEASE
 from tasks.privacy.thresholds import emits, threshold_units
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
@@ -36,7 +36,7 @@ def write_certificate(connection: Connection, home: Home, release_key: str, thet
     content = certificate(connection, home, release_key, theta)
     folder = home.release / "certificates"
     folder.mkdir(exist_ok=True)
-    path = folder / f"{file_stem(_payload(connection, release_key), release_key, theta)}.json"
+    path = folder / f"{file_stem(read_payload(connection, release_key), release_key, theta)}.json"
     if not path.exists() or path.read_bytes() != content:
         write_bytes(path, content, RELEASE_FILE)
     return path
@@ -51,7 +51,7 @@ def file_stem(payload: Payload, release_key: str, theta: Decimal) -> str:
 
 def certificate(connection: Connection, home: Home, release_key: str, theta: Decimal) -> bytes:
     """The signed document. Raises UserError for an unknown release."""
-    payload = _payload(connection, release_key)
+    payload = read_payload(connection, release_key)
     question, answer = payload["question"], payload["answer"]
     n, exact = payload["described"]["partition"]["n"], Fraction(theta)
     sequence = connection.execute(select(RELEASE.c.sequence).where(RELEASE.c.release_key == release_key)).scalar_one()
@@ -96,11 +96,6 @@ def _concerns(entry: Entry, account: str) -> bool:
     return account == body.get("account") or account in body.get("accounts", ())
 
 
-def _payload(connection: Connection, release_key: str) -> Payload:
-    text = connection.execute(
-        select(RELEASE.c.payload).where(RELEASE.c.release_key == release_key)
-    ).scalar_one_or_none()
-    if text is None:
-        raise UserError('release: no such release in this log; see `privcert sql "select release_key from releases"`')
-    payload: Payload = json.loads(text)
-    return payload
+def public_key(home: Home) -> str:
+    """Hex of the Ed25519 key that verifies this home's certificates."""
+    return Ed25519PrivateKey.from_private_bytes(home.signing_seed()).public_key().public_bytes_raw().hex()

@@ -8,6 +8,7 @@ from sqlalchemy import Engine, func, insert, select
 
 from schemas.corpora import CorpusSettings
 from schemas.errors import UserError
+from schemas.payloads import Payload
 from schemas.releases import Projection
 from schemas.values import decimal_text
 from tasks.ledger import budget, chain, registration, sealing
@@ -127,6 +128,11 @@ class ReleaseLog:
             chain.check_witness(connection, self._home)
             chain.write_witness(connection, self._home)
             return project(connection)
+
+    def payload(self, release_key: str) -> Payload:
+        """A sealed payload. Raises UserError for an unknown release."""
+        with self._engine.connect() as connection:
+            return sealing.read_payload(connection, release_key)
 
     def release_keys(self) -> list[str]:
         """All sealed releases, oldest first."""

@@ -60,6 +60,14 @@ def seal(engine: Engine, home: Home, question: Question, counts: Sequence[int]) 
         return found
 
 
+def read_payload(connection: Connection, release_key: str) -> Payload:
+    """A sealed payload. Raises UserError for an unknown release."""
+    found = find_sealed(connection, release_key)
+    if found is None:
+        raise UserError('release: no such release in this log; see `privcert sql "select release_key from releases"`')
+    return found.payload
+
+
 def check_payloads(connection: Connection) -> None:
     """Does every sealed payload have the hash that was chained? Raises UserError at the first that has not."""
     rows = connection.execute(

@@ -1,7 +1,7 @@
 """How the error of a whole report is split over its candidates (spec 1.4)."""
 
 import math
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from schemas.audit import Scope
@@ -19,8 +19,10 @@ def beta_per_statement(beta: Fraction, candidates: int, scope: Scope) -> Fractio
         return beta
     if scope is Scope.REPORT:
         return beta / candidates
-    context = Context(prec=80, rounding=ROUND_FLOOR)
+    context = Context(prec=80)
     log = context.ln(context.divide(Decimal((1 - beta).numerator), Decimal((1 - beta).denominator)))
-    survive = context.next_plus(context.exp(context.next_plus(context.divide(log, Decimal(candidates)))))
+    survive = context.exp(context.divide(log, Decimal(candidates)))
     share = Fraction(context.subtract(1, survive))
-    return max(Fraction(math.floor(share * _SIDAK_DENOMINATOR), _SIDAK_DENOMINATOR), beta / candidates)
+    # one unit of the 40th digit less: far more than the 80-digit arithmetic can be off by
+    below = Fraction(math.floor(share * _SIDAK_DENOMINATOR) - 1, _SIDAK_DENOMINATOR)
+    return max(below, beta / candidates)

@@ -27,7 +27,7 @@ _SQL_TYPES = {
     pa.timestamp("us"): "timestamp",
 }
 # No file, network, extension or caller's variable can be reached; nothing is spilled beside the database.
-_LOCKED = {
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
@@ -100,10 +100,9 @@ def read_marker(path: Path) -> str | None:
         return None
     try:
         with reading(path) as connection:
-            row = connection.execute("select marker from base.origin").fetchone()
-    except duckdb.Error:  # damaged, or of another version: it is built anew
+            return str(connection.execute("select marker from base.origin").fetchall()[0][0])
+    except (duckdb.Error, IndexError):  # damaged, or of another version: it is built anew
         return None
-    return str(row[0]) if row else None
 
 
 def marker_of(views: Iterable[View], *content: object) -> str:

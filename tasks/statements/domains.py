@@ -61,7 +61,7 @@ def parse_domain(content: bytes, label: str) -> Domain:
         raise UserError(f"{where}: line {line}: is not UTF-8") from None
     try:
         _refuse_tricks(text)
-        plain = yaml.load(text, Loader=_PlainLoader)  # noqa: S506: a SafeLoader
+        plain = yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UserError(_one_line(f"{where}: line {line}: {error.problem or error.context}")) from None
@@ -100,20 +100,21 @@ def _refuse_tricks(text: str) -> None:
     """Anchors, aliases, tags, several documents and deep nesting have no use here, and known abuses."""
     depth, documents = 0, 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise _refused("anchors and aliases (& and *) are not allowed", event)
+            raise _refused("anchors and aliases (& and *) are not allowed", line)
         if getattr(event, "tag", None) is not None:
-            raise _refused("tags (!) are not allowed", event)
+            raise _refused("tags (!) are not allowed", line)
         documents += isinstance(event, yaml.DocumentStartEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if documents > 1:
-            raise _refused("one document only", event)
+            raise _refused("one document only", line)
         if depth > MAX_DEPTH:
-            raise _refused(f"nested deeper than {MAX_DEPTH}", event)
+            raise _refused(f"nested deeper than {MAX_DEPTH}", line)
 
 
-def _refused(reason: str, event: yaml.Event) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=reason, problem_mark=event.start_mark)
+def _refused(reason: str, line: int) -> yaml.YAMLError:
+    return yaml.YAMLError(f"line {line + 1}: {reason}")
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -123,9 +124,9 @@ class _PlainLoader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _ in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
-                raise yaml.MarkedYAMLError(problem="merge keys (<<) are not allowed", problem_mark=key.start_mark)
+                raise _refused("merge keys (<<) are not allowed", key.start_mark.line)
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise yaml.MarkedYAMLError(problem=f"key '{key.value}' is given twice", problem_mark=key.start_mark)
+                    raise _refused(f"key '{key.value}' is given twice", key.start_mark.line)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)

@@ -23,6 +23,7 @@ from tasks.support.protocol import SupportModel
 from tasks.support.texts import Keys, read_texts
 
 FLUSH_SECONDS = 2.0  # about what a kill -9 may lose
+CALLS_A_CHUNK = 8
 MODEL_FAILED = "the support model failed on a record; the operator finds the details in private/logs/scoring.log"
 OTHER_MODEL = "a worker's support model differs from the driver's (another build, processor class or domain file)"
 
@@ -69,9 +70,7 @@ def score_chunk(chunk: Chunk) -> ChunkOutcome:
         model = load_support_model(chunk.reference)
         if model.fingerprint != chunk.fingerprint:
             return ChunkOutcome(failure=OTHER_MODEL)
-        started = time.perf_counter()
-        _score(chunk, model)
-        return ChunkOutcome(pairs=chunk.pairs, seconds=time.perf_counter() - started)
+        return ChunkOutcome(pairs=chunk.pairs, seconds=_score(chunk, model))
     except UserError as error:
         return ChunkOutcome(failure=str(error), is_users_fault=True)
     except ContradictoryVerdictsError as error:
@@ -81,13 +80,14 @@ def score_chunk(chunk: Chunk) -> ChunkOutcome:
         return ChunkOutcome(failure=MODEL_FAILED)
 
 
-def _score(chunk: Chunk, model: SupportModel) -> None:
+def _score(chunk: Chunk, model: SupportModel) -> float:
+    """Seconds that the model and the cache took; reading a row group once is no measure of a model."""
     cache = ScoreCache(chunk.cache_folder, chunk.fingerprint, chunk.logs)
     texts, keys = read_texts(chunk.version_path, chunk.where)
     m = len(chunk.statements)
     verdict, done = np.zeros((len(texts), m), np.bool_), np.zeros((len(texts), m), np.bool_)
-    last_flush = time.monotonic()
-    for rows, columns in _rectangles(unpack(chunk.missing, m)):
+    started = last_flush = time.monotonic()
+    for rows, columns in _rectangles(chunk.missing, m):
         answer = model.verdicts([texts[row] for row in rows], [chunk.statements[column].text for column in columns])
         if answer.shape != (len(rows), len(columns)) or answer.dtype != np.bool_:
             raise ValueError("a support model must answer with booleans of shape (texts, statements)")
@@ -96,16 +96,17 @@ def _score(chunk: Chunk, model: SupportModel) -> None:
             _flush(cache, keys, chunk.statements, done, verdict)
             done[:], last_flush = False, time.monotonic()
     _flush(cache, keys, chunk.statements, done, verdict)
+    return time.monotonic() - started
 
 
-def _rectangles(missing: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Texts that miss the same statements, about an eighth of the chunk at a time."""
+def _rectangles(missing: Bits, columns: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows and columns of texts that miss the same statements, in about CALLS_A_CHUNK calls of the model."""
     patterns, pattern_of_row = np.unique(missing, axis=0, return_inverse=True)
-    limit = max(1, int(missing.sum()) // 8)
-    for number, pattern in enumerate(patterns):
-        columns, rows = np.flatnonzero(pattern), np.flatnonzero(pattern_of_row == number)
-        step = max(1, limit // len(columns))
-        yield from ((rows[start : start + step], columns) for start in range(0, len(rows), step))
+    limit = max(1, population(missing) // CALLS_A_CHUNK)
+    for number, pattern in enumerate(unpack(patterns, columns)):
+        wanted, rows = np.flatnonzero(pattern), np.flatnonzero(pattern_of_row.reshape(-1) == number)
+        step = max(1, limit // len(wanted))
+        yield from ((rows[start : start + step], wanted) for start in range(0, len(rows), step))
 
 
 def _flush(

@@ -20,17 +20,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.domain_files import Combination, DomainFile, Pattern
+from schemas.domain_files import DomainFile, Fact, Pattern, Value
 from schemas.errors import UserError
 from schemas.statements import Statement
 from tasks.statements.domains import Domain
 
 ALGORITHM = "keyword-1"  # change it with every change of a verdict
-
-Value = tuple[str, str]
-"""(dimension, value)."""
-Fact = tuple[Value, ...]
-"""One value, or (the thing, what is said of it)."""
 
 
 class KeywordModel:
@@ -41,7 +36,7 @@ class KeywordModel:
         self._domain = domain
         self._matcher = _Matcher(domain.file)
         self._facts = {
-            Statement.of(combination.text).text: _facts(domain.file, combination)
+            Statement.of(combination.text).text: domain.file.facts(combination)
             for combination in domain.file.combinations()
         }
 
@@ -107,15 +102,6 @@ def _token_pattern() -> re.Pattern[str]:
     marks = "".join(chr(c) for c in range(0x300, 0x20000) if unicodedata.category(chr(c)).startswith("M"))
     letter = rf"[^\W_][{re.escape(marks)}]*"
     return re.compile(rf"(?:{letter})+(?:'(?:{letter})+)*|[.!?;:,()\n]")
-
-
-def _facts(file: DomainFile, combination: Combination) -> tuple[Fact, ...]:
-    """What a statement asserts: pairs where one value is said of another, single values for the rest."""
-    pairs: list[Fact] = []
-    for said in combination.values:
-        pairs += [(thing, said) for thing in combination.values if thing[0] in file.dimensions[said[0]].near]
-    paired = {value for pair in pairs for value in pair}
-    return (*pairs, *((value,) for value in combination.values if value not in paired))
 
 
 @dataclass(frozen=True, slots=True)

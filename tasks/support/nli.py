@@ -66,10 +66,15 @@ def decide(logits: NDArray[np.float32], entailment: int) -> NDArray[np.bool_]:
     return verdicts
 
 
+def nli_mini_files() -> EncoderFiles:
+    """The files of the packaged model."""
+    folder = resources.files("tasks.support") / "nli_mini"
+    return EncoderFiles(folder / "model.onnx", folder / "tokenizer.json", folder / "config.json")
+
+
 def load_nli_mini(workers: int | None = None) -> NliModel:
     """The packaged model `nli-mini`; needs neither network nor files besides the package."""
-    folder = resources.files("tasks.support") / "nli_mini"
-    files = EncoderFiles(folder / "model.onnx", folder / "tokenizer.json", folder / "config.json")
+    files = nli_mini_files()
     revision = json.loads(files.config.read_text(encoding="utf-8"))["version"]
     return NliModel("nli-mini", revision, PairEncoder(files, workers))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.statements import Statement
-from tasks.support.bits import Bits, empty, pack, population_of_rows, take_columns, unpack
+from tasks.support.bits import Bits, pack, population_of_rows, take_columns, unpack
 from tasks.support.chunks import Chunk
 
 MOST_PAIRS = 1 << 23  # of a chunk: bounds its memory, one byte a pair unpacked
@@ -64,8 +64,3 @@ class Plan:
         )
         self.remaining -= chunk.pairs
         return chunk
-
-
-def template_chunk(chunk: Chunk) -> Chunk:
-    """The same paths and model, without work."""
-    return replace(chunk, statements=(), where=np.empty((0, 3), np.int64), missing=empty(0, 0))

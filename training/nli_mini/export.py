@@ -1,7 +1,7 @@
 """Export a trained model to ONNX with weight-only int8 and check it against torch.
 
-Only weights are quantised, once and for all (symmetric, one scale per output channel or embedding row); activations stay
-fp32. Dynamic quantisation of activations is never used: its scales run over a batch, so neighbours would matter.
+Only weights are quantised, once and for all (symmetric, one scale per output channel or embedding row); activations
+stay fp32. Dynamic quantisation of activations is never used: its scales run over a batch, so neighbours would matter.
 """
 
 import argparse
@@ -14,11 +14,10 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import torch
-from onnx import TensorProto, helper, numpy_helper
-from transformers import AutoTokenizer, BertForSequenceClassification
-
 from data import TRAINABLE, Pair, load_pairs
 from generate import Grammar, generate
+from onnx import TensorProto, helper, numpy_helper
+from transformers import AutoTokenizer, BertForSequenceClassification
 
 SMALL = 1024  # tensors below this many numbers stay fp32
 LENGTHS = (16, 17, 31, 32, 64, 100, 128, 200, 256, 384)
@@ -34,9 +33,7 @@ class Logits(torch.nn.Module):
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor):
         """Logits of shape (batch, labels)."""
-        return self.model(
-            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
-        ).logits
+        return self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).logits
 
 
 def export_fp32(model: BertForSequenceClassification, path: Path) -> None:
@@ -49,7 +46,7 @@ def export_fp32(model: BertForSequenceClassification, path: Path) -> None:
             wrapper,
             kwargs=example,
             dynamo=True,
-            dynamic_shapes={name: axes for name in INPUTS},
+            dynamic_shapes=dict.fromkeys(INPUTS, axes),
             input_names=list(INPUTS),
             output_names=["logits"],
             opset_version=20,
@@ -138,7 +135,7 @@ def compare_on_pairs(
 
 
 def main() -> None:
-    """Write model.onnx, tokenizer.json and config.json to --out, model_fp32.onnx to --work, and export.json to --out."""
+    """Write model.onnx, tokenizer.json and config.json to --out; model_fp32.onnx and export.json to --work."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, required=True, help="Folder written by train.py.")
     parser.add_argument("--pairs", type=Path, required=True, help="Parquet of public pairs, for the comparison.")
@@ -157,7 +154,9 @@ def main() -> None:
     onnx.checker.check_model(proto)
     onnx.save(proto, arguments.out / "model.onnx")
     shutil.copyfile(arguments.model / "tokenizer.json", arguments.out / "tokenizer.json")
-    config = {key: value for key, value in model.config.to_dict().items() if key in ("id2label", "label2id", "model_type")}
+    config = {
+        key: value for key, value in model.config.to_dict().items() if key in ("id2label", "label2id", "model_type")
+    }
     config |= {"name": "nli-mini", "version": arguments.version, "max_position_embeddings": 512}
     (arguments.out / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     each = arguments.compare // (len(TRAINABLE) + 1)

@@ -15,7 +15,7 @@ select
     min(edition) as first_edition,
     max(edition) as last_edition,
     sum(epsilon_nats) as epsilon_of_all_nats,
-    least(1, count(*) * any_value(beta::double)) as beta_of_the_best_edition
+    least(1, count(*) * beta::double) as beta_of_the_best_edition
 from staging.releases
 group by question_key, corpus, partition, version_number, model, mechanism, epsilon, beta, scope
 order by corpus, partition, version_number, question_key;

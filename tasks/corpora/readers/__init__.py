@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from schemas.corpora import CorpusSettings, SourceFormat
 from tasks.corpora.columns import Columns, declared_columns
-from tasks.corpora.problems import SourceProblem, trace
+from tasks.corpora.problems import SourceError, trace
 from tasks.corpora.readers.batches import RawBatch
 from tasks.corpora.readers.delimited import read_delimited
 from tasks.corpora.readers.folder import read_folder
@@ -26,20 +26,20 @@ READERS: dict[SourceFormat, Reader] = {
 def read_source(settings: CorpusSettings) -> Iterator[RawBatch]:
     """The records of the source in batches of bounded size, in no promised order.
 
-    Raises SourceProblem. Whatever a file system or a parser raises is turned into one, with its own text (which may
+    Raises SourceError. Whatever a file system or a parser raises is turned into one, with its own text (which may
     quote paths and records) kept for the operator.
     """
     try:
         source = find_source(settings)
         columns = declared_columns(settings, source.format)
         yield from READERS[source.format](source, columns, settings)
-    except SourceProblem:
+    except SourceError:
         raise
     except PermissionError as error:
-        raise SourceProblem("source: permission denied", trace=trace(error)) from None
+        raise SourceError("source: permission denied", trace=trace(error)) from None
     except FileNotFoundError as error:
-        raise SourceProblem("source: no such file or folder", trace=trace(error)) from None
+        raise SourceError("source: no such file or folder", trace=trace(error)) from None
     except UnicodeError as error:
-        raise SourceProblem("encoding: the source is not in this encoding", trace=trace(error)) from None
+        raise SourceError("encoding: the source is not in this encoding", trace=trace(error)) from None
     except Exception as error:
-        raise SourceProblem("source: it cannot be read, or is damaged", trace=trace(error)) from None
+        raise SourceError("source: it cannot be read, or is damaged", trace=trace(error)) from None

@@ -56,7 +56,7 @@ class RowBuffer:
         return len(self._texts) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS
 
     def take(self) -> RawBatch:
-        """The rows so far as a batch; the buffer is empty afterwards. SourceProblem for ids of a wrong type."""
+        """The rows so far as a batch; the buffer is empty afterwards. SourceError for ids of a wrong type."""
         ids = {role: values_as_text(role, values, self._kinds) for role, values in self._ids.items()}
         texts, faults = _texts_and_faults(self._texts, self._decoded)
         self._clear()

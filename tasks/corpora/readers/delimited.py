@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from schemas.corpora import CorpusSettings, SourceFormat
 from tasks.corpora.columns import Columns
-from tasks.corpora.problems import SourceProblem
+from tasks.corpora.problems import SourceError
 from tasks.corpora.readers.batches import RawBatch, RowBuffer
 from tasks.corpora.sources import Source, SourceFile
 
@@ -15,7 +15,7 @@ _FIELD_CHARACTERS = 200_000_000  # above every legal max_characters; a longer fi
 def read_delimited(source: Source, columns: Columns, settings: CorpusSettings) -> Iterator[RawBatch]:
     """Records of CSV or TSV files. Blank lines are no records; a row with too few or too many fields stops the run.
 
-    Raises SourceProblem for a bad dialect, header, row or quote.
+    Raises SourceError for a bad dialect, header, row or quote.
     """
     delimiter = "\t" if source.format is SourceFormat.TSV else settings.delimiter
     _check_dialect(delimiter, settings.quote)
@@ -40,7 +40,7 @@ def _rows(
         try:
             header = next(rows, None)
             if header is None:
-                raise SourceProblem("source: a file is empty and has no header row")
+                raise SourceError("source: a file is empty and has no header row")
             positions = columns.positions(header)
             text = positions.pop("text")
             for row in rows:
@@ -50,21 +50,22 @@ def _rows(
                     raise _ragged(file, rows.line_num)
                 yield {role: row[position] for role, position in positions.items()}, row[text]
         except csv.Error:
-            raise SourceProblem(
+            raise SourceError(
                 "quote: a quoted field is not closed, or goes on after its quote",
                 file=file.name,
                 line=rows.line_num,
             ) from None
 
 
-def _ragged(file: SourceFile, line: int) -> SourceProblem:
+def _ragged(file: SourceFile, line: int) -> SourceError:
     reason = "delimiter: a row has not as many fields as the header; check delimiter and quote"
-    return SourceProblem(reason, file=file.name, line=line)
+    return SourceError(reason, file=file.name, line=line)
 
 
 def _check_dialect(delimiter: str, quote: str) -> None:
-    for setting, sign in (("delimiter", delimiter), ("quote", quote)):
-        if sign in "\r\n\0" or (sign.isspace() and sign != "\t" and setting == "quote"):
-            raise SourceProblem(f"{setting}: it must not be white space that ends a line or pads a field")
+    if delimiter in "\r\n\0":
+        raise SourceError("delimiter: it must not be a line end or NUL")
+    if quote in "\r\n\0\t ":
+        raise SourceError("quote: it must not be white space or NUL")
     if delimiter == quote:
-        raise SourceProblem("delimiter: it must differ from the quote character")
+        raise SourceError("delimiter: it must differ from the quote character")

@@ -12,7 +12,7 @@ def read_folder(source: Source, columns: Columns, settings: CorpusSettings) -> I
     """One record a file, at any depth; names that start with a dot are left out.
 
     `folder` is the first part of the path, null for a file that lies in no folder.
-    Raises SourceProblem when a declared column is none of the three.
+    Raises SourceError when a declared column is none of the three.
     """
     columns.positions([PATH, FOLDER, TEXT])
     buffer = RowBuffer(columns)

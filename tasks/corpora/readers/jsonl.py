@@ -5,19 +5,19 @@ from collections.abc import Iterator
 
 from schemas.corpora import CorpusSettings
 from tasks.corpora.columns import Columns
-from tasks.corpora.problems import SourceProblem
+from tasks.corpora.problems import SourceError
 from tasks.corpora.readers.batches import RawBatch, RowBuffer, decodable
 from tasks.corpora.sources import Source, SourceFile
 
 
-class _RepeatedKey(ValueError):
+class _RepeatedKeyError(ValueError):
     """An object names one key twice: which value counts is not defined."""
 
 
 def read_jsonl(source: Source, columns: Columns, settings: CorpusSettings) -> Iterator[RawBatch]:
     """Records of JSON Lines files; blank lines are no records; a key that is not there is null.
 
-    Raises SourceProblem for a line that is no object, a key written twice, a text that is neither text nor null, and a
+    Raises SourceError for a line that is no object, a key written twice, a text that is neither text nor null, and a
     declared column that no line has.
     """
     buffer, seen, rows = RowBuffer(columns), set[str](), 0
@@ -28,7 +28,7 @@ def read_jsonl(source: Source, columns: Columns, settings: CorpusSettings) -> It
                 seen.update(name for name in columns.names if name in record)
             text = record.get(columns.roles["text"])
             if not (text is None or isinstance(text, str)):
-                raise SourceProblem("text: the column must hold text or null")
+                raise SourceError("text: the column must hold text or null")
             buffer.add({role: record.get(name) for role, name in columns.roles.items()}, text, decoded=decoded)
             if buffer.full:
                 yield buffer.take()
@@ -45,17 +45,17 @@ def _objects(file: SourceFile, encoding: str) -> Iterator[tuple[dict[str, object
                 continue
             try:
                 record = decode(line)
-            except _RepeatedKey:
-                raise SourceProblem("source: a JSON object has a key twice", file=file.name, line=number) from None
+            except _RepeatedKeyError:
+                raise SourceError("source: a JSON object has a key twice", file=file.name, line=number) from None
             except (ValueError, RecursionError):
-                raise SourceProblem("source: a line is not JSON", file=file.name, line=number) from None
+                raise SourceError("source: a line is not JSON", file=file.name, line=number) from None
             if not isinstance(record, dict):
-                raise SourceProblem("source: a line is not a JSON object", file=file.name, line=number)
+                raise SourceError("source: a line is not a JSON object", file=file.name, line=number)
             yield record, decodable(line)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        raise _RepeatedKey
+        raise _RepeatedKeyError
     return record

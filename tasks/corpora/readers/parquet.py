@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from schemas.corpora import CorpusSettings
 from schemas.records import RecordStatus
 from tasks.corpora.columns import Columns, IdKinds, array_as_text, is_text
-from tasks.corpora.problems import SourceProblem
+from tasks.corpora.problems import SourceError
 from tasks.corpora.readers.batches import BATCH_CHARACTERS, BATCH_ROWS, RawBatch
 from tasks.corpora.sources import Source, SourceFile
 
@@ -16,7 +16,7 @@ _BUFFER_BYTES = 1 << 20  # read column chunks in pieces: a row group need not fi
 
 
 def read_parquet(source: Source, columns: Columns, settings: CorpusSettings) -> Iterator[RawBatch]:
-    """Records of Parquet files. SourceProblem for a file that is none, and for columns of a wrong type."""
+    """Records of Parquet files. SourceError for a file that is none, and for columns of a wrong type."""
     kinds = IdKinds()
     for file in source.files:
         with file.open_bytes() as content:
@@ -27,15 +27,19 @@ def _batches(file: SourceFile, content: object, columns: Columns, kinds: IdKinds
     try:
         parquet = pq.ParquetFile(content, pre_buffer=False, buffer_size=_BUFFER_BYTES)
     except pa.ArrowInvalid:
-        raise SourceProblem("source: not a Parquet file", file=file.name) from None
+        raise SourceError("source: not a Parquet file", file=file.name) from None
     columns.positions(parquet.schema_arrow.names)
     rows = _rows_per_batch(parquet, columns.roles["text"])
     for batch in parquet.iter_batches(rows, columns=columns.names, use_threads=False):
-        ids = {role: _id_column(role, batch.column(name), kinds) for role, name in columns.roles.items() if role != "text"}
-        yield RawBatch(ids, *_text_column(batch.column(columns.roles["text"])))
+        yield _raw(batch, columns, kinds)
     if parquet.metadata.num_rows == 0:  # types are checked even where there is no row
-        empty = parquet.schema_arrow.empty_table()
-        _text_column(empty[columns.roles["text"]].combine_chunks())
+        schema = pa.schema([parquet.schema_arrow.field(name) for name in columns.names])
+        yield _raw(pa.RecordBatch.from_pylist([], schema=schema), columns, kinds)
+
+
+def _raw(batch: pa.RecordBatch, columns: Columns, kinds: IdKinds) -> RawBatch:
+    ids = {role: _id_column(role, batch.column(name), kinds) for role, name in columns.roles.items() if role != "text"}
+    return RawBatch(ids, *_text_column(batch.column(columns.roles["text"])))
 
 
 def _rows_per_batch(parquet: pq.ParquetFile, text: str) -> int:
@@ -47,7 +51,7 @@ def _rows_per_batch(parquet: pq.ParquetFile, text: str) -> int:
         for column in range(metadata.num_columns)
         if metadata.row_group(group).column(column).path_in_schema == text
     ]
-    average = sum(sizes) // max(metadata.num_rows, 1) + 1
+    average: int = sum(sizes) // max(metadata.num_rows, 1) + 1
     return max(1, min(BATCH_ROWS, BATCH_CHARACTERS // average))
 
 
@@ -60,7 +64,7 @@ def _text_column(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if not (is_text(array.type) or pa.types.is_null(array.type)):
-        raise SourceProblem("text: the column must hold text")
+        raise SourceError("text: the column must hold text")
     texts = array.cast(pa.large_string())
     try:
         texts.validate(full=True)

@@ -1,0 +1,51 @@
+# Two commands do everything on a machine that has git, make and Python >= 3.11:
+#   make demo    set up, make a synthetic review corpus with known supports, audit it
+#   make test    set up, then linter, strict types, import contracts and all tests
+# uv is used when it is there, and brought into .uv when it is not.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export UV_PYTHON_DOWNLOADS := never
+
+.PHONY: demo test setup lint types contracts tests lock benchmarks clean
+
+demo: setup
+	$(BIN)/privcert demo
+
+test: setup lint types contracts tests
+
+setup: $(VENV)/.ready
+
+# the stamp is newer than the lock and the project file exactly when the environment was made from them
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@command -v uv >/dev/null || test -x .uv/bin/uv || { $(PYTHON) -m venv .uv && .uv/bin/python -m pip install --quiet uv; }
+	@PATH="$$PATH:$(CURDIR)/.uv/bin"; \
+	test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); \
+	uv pip sync --quiet --compile-bytecode --python $(VENV) requirements.lock && \
+	uv pip install --quiet --no-deps --python $(VENV) --editable .
+	@touch $@
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types:
+	$(BIN)/mypy
+
+contracts:
+	$(BIN)/lint-imports
+
+tests:
+	$(BIN)/python -m pytest
+
+# names, versions and hashes only: no addresses
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--group dev --output-file requirements.lock pyproject.toml
+
+benchmarks: setup
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) .uv .demo

@@ -1,0 +1,73 @@
+"""privcert audit."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from flows.cli.options import json_option, settings_options
+from flows.cli.output import home_for, print_json
+from schemas.audit import AuditSettings
+from schemas.building import build, read_settings_file
+
+
+@click.command()
+@click.argument("source")
+@settings_options(AuditSettings, without=("source",))
+@json_option
+def command(source: str, as_json: bool, **flags: object) -> None:
+    """Turn a corpus into certified statements: ingest, propose, score, certify, publish. Exactly once.
+
+    SOURCE is the corpus (file, folder or URL) or a YAML file with the same names as the flags; flags win.
+
+    \b
+    Examples:
+      privcert audit reviews.parquet --corpus reviews --text text --id id --unit author \\
+          --domain restaurant-reviews --epsilon 2 --theta 0.05
+      privcert audit audit.yaml --theta 0.10
+    """
+    is_file = Path(source).suffix.lower() in (".yaml", ".yml")
+    layers = [read_settings_file(Path(source))] if is_file else [{"source": source}]
+    settings = build(AuditSettings, *layers, flags)
+    results = run_flow(settings, quiet=as_json)
+    if as_json:
+        print_json(results)
+    else:
+        from flows.cli.summary import print_results
+
+        print_results(results)
+
+
+def run_flow(settings: AuditSettings, *, quiet: bool) -> dict[str, object]:
+    """Run the Prefect flow on these settings, with a progress bar unless `quiet`; its results."""
+    from tasks.audits.prefect_environment import use_private_prefect
+    from tasks.audits.run import begin_run
+
+    home = home_for(settings.visibility)
+    use_private_prefect(home)
+    run = begin_run(home, settings)
+    with _progress(quiet):
+        from flows.audit_support import audit_support
+
+        audit_support(str(home.root), run.run_id)
+    from tasks.audits.results import run_results
+
+    return run_results(run)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[None]:
+    """A bar on the terminal while the flow runs."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from tasks.audits.progress import listening
+
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(
+        *columns, TimeElapsedColumn(), console=Console(stderr=True), disable=quiet, transient=True
+    ) as progress:
+        bar = progress.add_task("start", total=1.0)
+        with listening(lambda stage, share: progress.update(bar, description=stage, completed=share)):
+            yield

@@ -1,0 +1,77 @@
+"""Flags made from settings: a flag, a YAML key and a Python field have one name."""
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+class _Exact(click.ParamType[Any]):
+    """A number as it was written; what is no number is left as text and refused by the settings, by name."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return int(value) if value.strip().lstrip("+-").isdecimal() else Decimal(value)
+        except InvalidOperation:
+            return value
+
+
+EXACT = _Exact()
+
+
+def settings_options(model: type[BaseModel], *, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
+    """One option for each field of the settings; unset options are None, so that a file or a default decides."""
+
+    def decorate(command: Command) -> Command:
+        for name, field in reversed(model.model_fields.items()):
+            if name not in without:
+                command = _option(name, field)(command)
+        return command
+
+    return decorate
+
+
+def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
+    flag, kind = f"--{name.replace('_', '-')}", _kind(field)
+    text = (field.description or "") + _default_text(field)
+    if kind is bool:
+        return click.option(f"{flag}/--no-{name.replace('_', '-')}", name, default=None, help=text)
+    if kind is tuple:
+        return click.option(flag, name, default=None, callback=_split, metavar="A,B,…", help=text)
+    if kind in (int, Decimal):
+        return click.option(flag, name, type=EXACT, default=None, help=text)
+    if issubclass(kind, StrEnum):
+        return click.option(flag, name, type=str, default=None, metavar="|".join(kind), help=text)
+    return click.option(flag, name, type=str, default=None, help=text)
+
+
+def _kind(field: FieldInfo) -> type:
+    """The plain type behind `X | None` and `Annotated[X, ...]`."""
+    annotation: Any = field.annotation
+    while get_origin(annotation) in (Union, UnionType, Annotated):
+        annotation = next(inner for inner in get_args(annotation) if inner is not type(None))
+    kind: type = get_origin(annotation) or annotation
+    return kind
+
+
+def _default_text(field: FieldInfo) -> str:
+    if field.is_required() or field.default in (None, "", (), False):
+        return ""
+    return f" [{field.default}]"
+
+
+def _split(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(part.strip() for part in value.split(","))

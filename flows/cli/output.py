@@ -1,0 +1,47 @@
+"""What commands print: one JSON object, or text."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from tasks.storage.home import Home, default_home, initialise_home, open_home
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    """One JSON object with sorted keys."""
+    click.echo(json.dumps(value, sort_keys=True, indent=1, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
+    """A table for the terminal; text that looks like markup is printed as it is."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row))
+    Console(highlight=False).print(table)
+
+
+def home_for(visibility: str) -> Home:
+    """The home in use; made when missing for public and synthetic corpora, never for private ones."""
+    root = default_home()
+    if visibility == "private":
+        return open_home(root)
+    return initialise_home(root, on_purpose=False)
+
+
+def present_home() -> Home:
+    """The home in use. Raises UserError when there is none."""
+    return open_home(default_home())
+
+
+def short(path: Path) -> str:
+    """A path as the user may type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

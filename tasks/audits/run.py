@@ -1,0 +1,105 @@
+"""The folder of one run, in the private zone: settings, statements, partitions, the operator's summary."""
+
+import datetime
+import json
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemas.audit import AuditSettings
+from schemas.building import build
+from schemas.exact_yaml import load_yaml
+from schemas.runs import PartitionSummary, RunSummary
+from schemas.statements import Statement
+from tasks.ledger.question import RegisteredPartition
+from tasks.storage.atomic import write_bytes
+from tasks.storage.home import PRIVATE_DIRECTORY, Home, open_home
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: what it was asked, and what it left for the next stage. Stages exchange this and nothing else."""
+
+    home: Home
+    run_id: str
+
+    @property
+    def folder(self) -> Path:
+        """private/runs/RUN."""
+        return self.home.runs / self.run_id
+
+    @property
+    def settings(self) -> AuditSettings:
+        """What was asked; numbers exact."""
+        return build(AuditSettings, _numbers(json.loads((self.folder / "settings.json").read_text())))
+
+    def save_proposal(self, statements: Iterable[Statement], description: str) -> None:
+        """Keep the candidates for the stages after this one."""
+        content = {"description": description, "statements": [statement.text for statement in statements]}
+        self._save("proposal.json", content)
+
+    def proposal(self) -> tuple[tuple[Statement, ...], str]:
+        """The candidates and where they came from."""
+        content = json.loads((self.folder / "proposal.json").read_text())
+        return tuple(Statement.of(text) for text in content["statements"]), content["description"]
+
+    def save_partitions(self, partitions: Iterable[RegisteredPartition]) -> None:
+        """Keep the registered versions that this run asks about."""
+        self._save("partitions.json", [dict(partition.fields()) for partition in partitions])
+
+    def partitions(self) -> list[RegisteredPartition]:
+        """The registered versions that this run asks about."""
+        return [RegisteredPartition(**fields) for fields in json.loads((self.folder / "partitions.json").read_text())]
+
+    def note(self, partition: str, **facts: object) -> None:
+        """Add facts about one partition, for the operator's eyes."""
+        notes = self.notes()
+        notes.setdefault(partition, {}).update(facts)
+        self._save("notes.json", notes)
+
+    def notes(self) -> dict[str, dict[str, object]]:
+        """What the stages noted, by partition."""
+        path = self.folder / "notes.json"
+        notes: dict[str, dict[str, object]] = json.loads(path.read_text()) if path.exists() else {}
+        return notes
+
+    def save_summary(self, model: str, fingerprint: str) -> RunSummary:
+        """Write summary.json from the notes; it feeds operator.duckdb."""
+        started = datetime.datetime.fromisoformat(json.loads((self.folder / "started.json").read_text()))
+        summary = RunSummary(
+            run_id=self.run_id,
+            corpus=self.settings.corpus,
+            model=model,
+            model_fingerprint=fingerprint,
+            started_at=started.isoformat(),
+            seconds=(datetime.datetime.now(datetime.UTC) - started).total_seconds(),
+            partitions=tuple(
+                PartitionSummary.model_validate({"partition": name} | facts) for name, facts in self.notes().items()
+            ),
+        )
+        self._save("summary.json", json.loads(summary.model_dump_json()))
+        return summary
+
+    def _save(self, name: str, content: object) -> None:
+        write_bytes(self.folder / name, json.dumps(content).encode())
+
+
+def begin_run(home: Home, settings: AuditSettings) -> Run:
+    """A new run with these settings."""
+    run = Run(home, secrets.token_hex(8))
+    run.folder.mkdir(mode=PRIVATE_DIRECTORY)
+    write_bytes(run.folder / "settings.json", settings.model_dump_json().encode())
+    write_bytes(run.folder / "started.json", json.dumps(datetime.datetime.now(datetime.UTC).isoformat()).encode())
+    return run
+
+
+def open_run(home: str, run_id: str) -> Run:
+    """The run of this id, from what Prefect may carry: two short texts."""
+    return Run(open_home(Path(home)), run_id)
+
+
+def _numbers(values: dict[str, object]) -> dict[str, object]:
+    """Decimals are stored as text; they are read back as the decimals they were."""
+    exact = ("epsilon", "beta", "theta")
+    return {name: load_yaml(str(value)) if name in exact else value for name, value in values.items()}

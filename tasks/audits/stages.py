@@ -1,0 +1,166 @@
+"""The stages of a statement-support audit, one function each; every one may be repeated after a crash.
+
+They exchange files in the run's folder. What is worth keeping is content-addressed or sealed, so a repeated stage
+finds it and does nothing twice.
+"""
+
+from pathlib import Path
+
+from schemas.errors import UserError
+from tasks.audits.progress import report
+from tasks.audits.registering import stage_and_register
+from tasks.audits.run import Run
+from tasks.corpora.staging import StagedCorpus
+from tasks.ledger.log import ReleaseLog
+from tasks.ledger.question import Question, RegisteredPartition
+from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
+from tasks.statements import propose
+from tasks.support.counts import support_counts
+from tasks.support.models import ModelReference, load_support_model
+from tasks.support.protocol import SupportModel
+from tasks.support.scoring import score_version
+
+
+def run_audit(run: Run) -> None:
+    """All stages in order, without an orchestrator."""
+    ingest_stage(run)
+    propose_stage(run)
+    for partition in run.partitions():
+        score_stage(run, partition.partition)
+    for partition in run.partitions():
+        certify_stage(run, partition.partition)
+    publish_stage(run)
+
+
+def ingest_stage(run: Run) -> list[str]:
+    """Read and register the corpus; the same content again is a no-op. Returns the declared partition keys."""
+    settings = run.settings
+    check_mechanism(settings.mechanism)
+    load_support_model(_reference(run))  # a model that cannot be had stops the run before data is read
+    report("ingest", 0)
+    staged, registered = stage_and_register(run.home, settings)
+    run.save_partitions(registered)
+    _note_partitions(run, staged, registered)
+    report("ingest", 1)
+    return [partition.partition for partition in registered]
+
+
+def propose_stage(run: Run) -> None:
+    """Choose the candidate statements; no record is read."""
+    proposal = propose(run.settings)
+    run.save_proposal(proposal.statements, proposal.description)
+    report("propose", 1)
+
+
+def score_stage(run: Run, partition: str) -> None:
+    """Score what was not scored before; nothing at all when the answer is sealed. Stops early over the cap."""
+    log, question = ReleaseLog(run.home), _question(run, partition)
+    if log.find(question) is not None or question.partition.n == 0:
+        run.note(partition, pairs_scored=0, pairs_reused=0)
+        report("score", 1)
+        return
+    log.check_affordable(question)
+    summary = score_version(
+        version_path(run, question.partition),
+        question.statements,
+        _reference(run),
+        run.home,
+        progress=lambda share: report("score", share),
+    )
+    run.note(partition, pairs_scored=summary.pairs_scored, pairs_reused=summary.pairs_reused)
+
+
+def certify_stage(run: Run, partition: str) -> None:
+    """Seal the answer, or find it sealed; remember the threshold."""
+    log, question = ReleaseLog(run.home), _question(run, partition)
+    sealed = log.find(question) or log.seal(question, _counts(run, question))
+    log.ask_threshold(sealed.release_key, run.settings.theta)
+    run.note(partition, release_key=sealed.release_key, was_sealed=sealed.was_sealed)
+    report("certify", 1)
+
+
+def publish_stage(run: Run) -> None:
+    """Project the log: release database, certificate file and report a partition; the operator's database."""
+    from tasks.audits.publishing import publish  # late: the stages before it need no DuckDB
+    from tasks.reporting.operator import build_operator_database
+
+    publish(run.home, [(str(facts["release_key"]), run.settings.theta) for facts in run.notes().values()])
+    model = _model(run)
+    run.save_summary(model.name, model.fingerprint)
+    build_operator_database(run.home)
+    report("publish", 1)
+
+
+def check_mechanism(name: str) -> None:
+    """Refuse, by name, a mechanism that is unknown or is allowed in simulation only. Raises UserError."""
+    if name not in MECHANISMS:
+        raise UserError(f"mechanism: unknown mechanism {name!r}; known: {', '.join(MECHANISMS)}")
+    if name not in RELEASE_MECHANISMS:
+        raise UserError(
+            f"mechanism: {name} draws floating-point noise, which leaks: simulation only; "
+            f"a release takes {' or '.join(RELEASE_MECHANISMS)}"
+        )
+
+
+def version_path(run: Run, partition: RegisteredPartition) -> Path:
+    """Where the records of a registered version lie."""
+    return run.home.corpora / partition.corpus / partition.version
+
+
+def _question(run: Run, partition: str) -> Question:
+    settings, model = run.settings, _model(run)
+    statements, description = run.proposal()
+    registered = {known.partition: known for known in run.partitions()}
+    question = Question(
+        partition=registered[partition],
+        statements=statements,
+        proposer=description,
+        model=model.name,
+        model_fingerprint=model.fingerprint,
+        model_description=model.description,
+        unit_support=settings.unit_support,
+        mechanism=settings.mechanism,
+        epsilon=settings.epsilon,
+        beta=settings.beta,
+        scope=settings.scope,
+        edition=settings.edition,
+    )
+    try:
+        question.calibrated()
+    except ValueError as error:
+        raise UserError(f"epsilon: {error}; ask fewer statements or set a larger epsilon") from None
+    return question
+
+
+def _counts(run: Run, question: Question) -> list[int]:
+    if question.partition.n == 0:
+        return [0] * len(question.statements)
+    counts = support_counts(
+        version_path(run, question.partition),
+        question.statements,
+        question.model_fingerprint,
+        question.unit_support,
+        run.home,
+    )
+    return [int(count) for count in counts]
+
+
+def _reference(run: Run) -> ModelReference:
+    settings = run.settings
+    return ModelReference(name=settings.model, domain=settings.domain)
+
+
+def _model(run: Run) -> SupportModel:
+    return load_support_model(_reference(run))
+
+
+def _note_partitions(run: Run, staged: StagedCorpus, registered: list[RegisteredPartition]) -> None:
+    for part, known in zip(staged.partitions, registered, strict=True):
+        run.note(
+            known.partition,
+            partition_version=known.version,
+            units=part.units,
+            records=part.records,
+            unreadable=dict(part.unreadable),
+            duplicates=part.duplicates,
+        )

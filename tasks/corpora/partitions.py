@@ -1,0 +1,116 @@
+"""Which partition a record lies in: `all`, a declared list, or a time grid. No key ever comes from the data."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from schemas.corpora import CorpusSettings, TimeGrid
+from tasks.corpora.problems import SourceError
+
+ALL = "all"
+_MOST_PERIODS = 10_000
+_KEY_LENGTH = {TimeGrid.YEAR: 4, TimeGrid.MONTH: 7, TimeGrid.DAY: 10}  # of 2026-11-30
+_WRITTEN = re.compile(r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?)?\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """keys: every declared partition, in order. grid: set when they are periods of time."""
+
+    keys: tuple[str, ...]
+    grid: TimeGrid | None = None
+
+    def codes(self, column: pa.Array | None, rows: int) -> NDArray[np.int64]:
+        """Index into `keys` of each record, shape (rows,). SourceError for a value outside the declared keys."""
+        if column is None:
+            return np.zeros(rows, np.int64)
+        if self.grid is None and not pa.types.is_large_string(column.type):
+            raise SourceError("partition_column: it holds dates; declare a time_grid, or make it text")
+        keys = column if self.grid is None else period_keys(column, self.grid)
+        if keys.null_count:
+            raise SourceError(f"partition_column: a value is null{' or no date' if self.grid else ''}")
+        codes = pc.index_in(keys, pa.array(self.keys, keys.type))
+        if codes.null_count:
+            declared = "partitions" if self.grid is None else "first_period, last_period"
+            raise SourceError(f"{declared}: a record lies outside the declared partitions")
+        return np.asarray(codes.to_numpy(), np.int64)
+
+
+def partition_scheme(settings: CorpusSettings) -> Scheme:
+    """The declared scheme. SourceError when first or last period is not written as the grid wants it."""
+    if settings.time_grid is None:
+        return Scheme(settings.partitions or (ALL,))
+    first = _start("first_period", settings.first_period or "", settings.time_grid)
+    last = _start("last_period", settings.last_period or "", settings.time_grid)
+    if first > last:
+        raise SourceError("last_period: it lies before first_period")
+    return Scheme(tuple(_periods(first, last, settings.time_grid)), settings.time_grid)
+
+
+def period_keys(column: pa.Array, grid: TimeGrid) -> pa.Array:
+    """Key of the period of each date, time or ISO 8601 text; times with a zone are taken in UTC; null if no date.
+
+    Text may be as short as the grid allows (2026-11 on a grid of months or years).
+    """
+    if pa.types.is_large_string(column.type):
+        encoded = column.dictionary_encode()
+        parsed = [_written_key(value, grid) for value in encoded.dictionary.to_pylist()]
+        return pa.array(parsed, pa.string()).take(encoded.indices)
+    if pa.types.is_timestamp(column.type):  # Arrow stores UTC; dropping the zone keeps it
+        column = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit))
+    else:
+        column = column.cast(pa.timestamp("ms"))
+    return pc.utf8_slice_codeunits(pc.strftime(column, "%Y-%m-%d"), 0, _KEY_LENGTH[grid])
+
+
+def _written_key(value: str | None, grid: TimeGrid) -> str | None:
+    length = _KEY_LENGTH[grid]
+    if value is None or len(value) < length or not _WRITTEN.match(value):
+        return None
+    try:
+        if len(value) <= 10:
+            return _first_day(value).isoformat()[:length]
+        moment = datetime.fromisoformat(value)
+        return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date().isoformat()[:length]
+    except (ValueError, OverflowError):
+        return None
+
+
+def _start(setting: str, value: str, grid: TimeGrid) -> date:
+    key = _written_key(value, grid) if len(value) == _KEY_LENGTH[grid] else None
+    if key is None:
+        example = "2026-11-30"[: _KEY_LENGTH[grid]]
+        raise SourceError(f"{setting}: write a {grid} as {example}")
+    return _first_day(key)
+
+
+def _first_day(period: str) -> date:
+    return date.fromisoformat(period + "0001-01-01"[len(period) :])
+
+
+def _periods(first: date, last: date, grid: TimeGrid) -> Iterator[str]:
+    length, moment, count = _KEY_LENGTH[grid], first, 0
+    while moment <= last:
+        count += 1
+        if count > _MOST_PERIODS:
+            raise SourceError(f"time_grid: more than {_MOST_PERIODS} periods are declared; use longer ones")
+        yield moment.isoformat()[:length]
+        try:
+            moment = _next(moment, grid)
+        except OverflowError:  # the calendar ends with the year 9999
+            return
+
+
+def _next(moment: date, grid: TimeGrid) -> date:
+    if grid is TimeGrid.DAY:
+        return moment + timedelta(days=1)
+    # From the first day of a period, this many days always end in the next one.
+    if grid is TimeGrid.MONTH:
+        return (moment + timedelta(days=31)).replace(day=1)
+    return (moment + timedelta(days=366)).replace(month=1, day=1)

@@ -1,0 +1,130 @@
+"""The HTML report of one release at one threshold: one file, no script, nothing from any host, the same bytes always."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import quote
+
+import duckdb
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from schemas.releases import Projection
+from schemas.values import decimal_text
+from tasks.reporting.chart import certificate_chart
+from tasks.reporting.database import fill
+from tasks.reporting.projection import release_tables
+from tasks.reporting.wording import Units, exact_percent, grouped, lower_percent, union_bound, upper_percent
+from tasks.storage.atomic import RELEASE_FILE, write_bytes
+from tasks.storage.home import RELEASE_DIRECTORY, Home
+from warehouse.views import database_views
+
+Row = Mapping[str, object]
+_STATEMENTS = """
+    select * from statements_at_thresholds
+    where release_key = ? and theta = ?
+    order by certificate_units desc, position
+"""
+_BUDGET = """
+    select budget.* from budget
+    where exists (
+        select 1 from charges
+        where charges.release_key = ? and charges.account = budget.account
+            and charges.ledger_line = budget.ledger_line
+    )
+"""
+
+
+def write_report(projection: Projection, release_key: str, theta: str | Decimal, home: Home) -> Path:
+    """Write the report of a sealed release at an asked threshold under home.release/reports.
+
+    The file is named after corpus, partition, the first 12 digits of the key, and theta.
+    Raises KeyError when the projection holds no such release, or nobody asked it for this threshold.
+    """
+    facts = _facts(projection, release_key, decimal_text(Decimal(theta)))
+    folder = home.release / "reports"
+    folder.mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
+    path = folder / _file_name(facts.release, facts.theta)
+    write_bytes(path, _render(facts).encode(), RELEASE_FILE)
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What one report speaks of, as the release database has it. Statements are ranked by certificate."""
+
+    release: Row
+    theta: str
+    threshold_units: int
+    statements: list[Row]
+    budget: list[Row]
+    chain_head: str
+    ledger_id: str
+
+    @property
+    def n(self) -> int:
+        return int(str(self.release["n"]))
+
+
+def _facts(projection: Projection, release_key: str, theta: str) -> _Facts:
+    """Ask the same views that analysts ask, so that report and SQL cannot differ."""
+    tables = release_tables(projection)
+    with duckdb.connect(config={"threads": 1, "python_enable_replacements": False}) as connection:
+        fill(connection, tables, database_views("reports", tables))
+        asked = [release_key, theta]
+        releases = _select(connection, "select * from releases where release_key = ?", [release_key])
+        thresholds = _select(connection, "select * from staging.thresholds where release_key = ? and theta = ?", asked)
+        if not (releases and thresholds):
+            raise KeyError(f"no release {release_key} that was asked for threshold {theta}")
+        return _Facts(
+            release=releases[0],
+            theta=theta,
+            threshold_units=int(str(thresholds[0]["threshold_units"])),
+            statements=_select(connection, _STATEMENTS, asked),
+            budget=_select(connection, _BUDGET, [release_key]),
+            chain_head=projection.chain_head,
+            ledger_id=projection.ledger_id,
+        )
+
+
+def _select(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]) -> list[Row]:
+    return list(connection.sql(query, params=values).to_arrow_table().to_pylist())
+
+
+def _file_name(release: Row, theta: str) -> str:
+    """What a file name should not hold is percent-encoded; a long name is cut, the key keeps it apart from others."""
+    corpus, partition = (quote(str(release[name]), safe="")[:80] for name in ("corpus", "partition"))
+    return f"{corpus}-{partition}-{str(release['release_key'])[:12]}-theta-{theta}.html"
+
+
+def _render(facts: _Facts) -> str:
+    """The report as HTML; a function of the facts alone (no clock)."""
+    counts = [int(str(row["certificate_units"])) for row in facts.statements]
+    return _template().render(
+        facts=facts,
+        release=facts.release,
+        emitted=[row for row in facts.statements if row["decision"] == "emit"],
+        abstained=[row for row in facts.statements if row["decision"] != "emit"],
+        is_vacuous=all(row["is_vacuous"] for row in facts.statements),
+        chart=certificate_chart(counts, facts.threshold_units, facts.n),
+        units=Units(str(facts.release["unit"]), str(facts.release["unit_support"])),
+    )
+
+
+def _template() -> Template:
+    """Every value is escaped, and one that the template names but does not get is an error."""
+    environment = Environment(
+        loader=PackageLoader("tasks.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "grouped": grouped,
+        "lower_percent": lower_percent,
+        "upper_percent": upper_percent,
+        "exact_percent": exact_percent,
+        "union_bound": union_bound,
+    }
+    return environment.get_template("report.html")

@@ -1,0 +1,93 @@
+"""Words and figures of a report: what a certificate says of units, never rounded in its own favour."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+_PERCENT = "\N{NO-BREAK SPACE}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What is counted: `record`, or the name of the unit column (`author`, `user_id`), and when one supports.
+
+    unit_support: any (at least one record does) or all (every record does).
+    """
+
+    unit: str
+    unit_support: str
+
+    @property
+    def one(self) -> str:
+        """Singular, for a sentence."""
+        words = self.unit.removesuffix("_id").replace("_", " ").strip()
+        return words or "unit"
+
+    @property
+    def many(self) -> str:
+        """Plural, for a sentence."""
+        one = self.one
+        if one.endswith(("s", "x", "z", "ch", "sh")):
+            return f"{one}es"
+        if one.endswith("y") and one[-2:-1] not in "aeiou":
+            return f"{one[:-1]}ies"
+        return f"{one}s"
+
+    @property
+    def supporting(self) -> str:
+        """The units that are counted: 'authors with at least one record that supports the statement'."""
+        if self.unit == "record":
+            return "records that support the statement"
+        if self.unit_support == "all":
+            return f"{self.many} all of whose records support the statement"
+        return f"{self.many} with at least one record that supports the statement"
+
+    @property
+    def do_support_it(self) -> str:
+        """What supporting units do: '(at least 5 % of the authors) have at least one record that supports it'."""
+        if self.unit == "record":
+            return "support it"
+        return (
+            "have records that all support it"
+            if self.unit_support == "all"
+            else ("have at least one record that supports it")
+        )
+
+    def counted(self, number: int) -> str:
+        """'1 author', '1,800 authors'."""
+        return f"{grouped(number)} {self.one if number == 1 else self.many}"
+
+
+def grouped(number: int) -> str:
+    """1800 as '1,800'."""
+    return f"{number:,}"
+
+
+def lower_percent(units: int, n: int) -> str:
+    """Share of n in percent, rounded down: a lower bound stays one. One digit, two when n has more to say."""
+    return _percent(units, n, round_up=False)
+
+
+def upper_percent(units: int, n: int) -> str:
+    """Share of n in percent, rounded up."""
+    return _percent(units, n, round_up=True)
+
+
+def exact_percent(share: str) -> str:
+    """The decimal share in percent, exactly: '0.075' as '7.5 %', with a space that does not break."""
+    return f"{(Decimal(share) * 100).normalize():f}{_PERCENT}"
+
+
+def union_bound(beta: str, times: int) -> str:
+    """min(1, times x beta), exact."""
+    total = min(Fraction(1), Fraction(beta) * times)
+    return f"{(Decimal(total.numerator) / Decimal(total.denominator)).normalize():f}"
+
+
+def _percent(units: int, n: int, *, round_up: bool) -> str:
+    if n == 0:
+        return f"0{_PERCENT}"
+    digits = 1 if n <= 1000 else 2
+    scaled = units * 100 * 10**digits
+    whole = -(-scaled // n) if round_up else scaled // n
+    return f"{Decimal(whole).scaleb(-digits):.{digits}f}{_PERCENT}"
