@@ -2,6 +2,7 @@
 
 from prefect import flow
 
+from tasks.audits.run import begin_run
 from tasks.certify import certify
 from tasks.ingest import ingest
 from tasks.propose import propose
@@ -10,12 +11,13 @@ from tasks.score import score
 
 
 @flow(persist_result=False)
-def audit_support(home: str, run: str) -> None:
-    """Ingest → propose → score → certify → publish, for every declared partition.
+def audit_support(home: str, settings_file: str) -> str:
+    """Ingest → propose → score → certify → publish, for every declared partition; returns the run's id.
 
-    home: folder of the installation. run: id of a run whose settings lie in its private zone; no text, no id of a
-    record and no count is a parameter or a result.
+    home: folder of the installation. settings_file: YAML file of an audit. No text, no id of a record and no count is
+    a parameter or a result of a flow or a task.
     """
+    run = begin_run(home, settings_file)
     partitions = ingest(home, run)
     propose(home, run)
     for partition in partitions:
@@ -23,3 +25,4 @@ def audit_support(home: str, run: str) -> None:
     for partition in partitions:
         certify(home, run, partition)
     publish(home, run)
+    return run

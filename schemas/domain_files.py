@@ -186,7 +186,13 @@ class DomainFile(_Strict):
     @model_validator(mode="after")
     def _references_exist(self) -> Self:
         for name, dimension in self.dimensions.items():
-            self._check_dimension(name, dimension)
+            for target in dimension.near:
+                if target == name or target not in self.dimensions or self.dimensions[target].near:
+                    raise ValueError(
+                        f"dimension '{name}': near: '{target}' must be another dimension that has no `near` itself"
+                    )
+        for name, dimension in self.dimensions.items():
+            self._check_values(name, dimension)
         for template in self.templates:
             self._check_template(template)
         for name in set(self.dimensions) - {slot for template in self.templates for slot in template.slots}:
@@ -209,11 +215,8 @@ class DomainFile(_Strict):
             seen.add(combination.text)
         return self
 
-    def _check_dimension(self, name: str, dimension: Dimension) -> None:
+    def _check_values(self, name: str, dimension: Dimension) -> None:
         where = f"dimension '{name}'"
-        for target in dimension.near:
-            if target == name or target not in self.dimensions or self.dimensions[target].near:
-                raise ValueError(f"{where}: near: '{target}' must be another dimension that has no `near` itself")
         for phrase, times in Counter(value.phrase for value in dimension.values.values()).items():
             if times > 1:
                 raise ValueError(f"{where}: two values have the phrase '{phrase}'")

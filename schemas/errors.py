@@ -7,3 +7,7 @@ class UserError(Exception):
     `str(error)` is one line that says what to change. It holds public values only (names of settings, columns,
     rules): never a text, an id, a count or a hash of private content.
     """
+
+
+class StageError(Exception):
+    """A fault of ours in one stage. `str(error)` names the stage and the run; it says nothing about the data."""

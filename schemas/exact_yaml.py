@@ -18,13 +18,15 @@ class _Loader(yaml.SafeLoader):
 
 def _number(loader: _Loader, node: yaml.ScalarNode) -> Decimal | int:
     text = str(loader.construct_scalar(node)).replace("_", "")
+    if re.match(r"[-+]?0\d", text):  # an id, a date, octal? quoting it says that it is text
+        raise yaml.constructor.ConstructorError(None, None, "a number starts with 0: quote it", node.start_mark)
     if re.fullmatch(r"[-+]?\d{1,100}", text):
         return int(text)
     return Decimal(text.lower().replace(".inf", "Infinity").replace(".nan", "NaN"))
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
     if not all(isinstance(key, str) for key in keys):
         raise yaml.constructor.ConstructorError(None, None, "a key is not text", node.start_mark)
     if len(set(keys)) != len(keys):
@@ -39,8 +41,28 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver("!number", _NUMBER, list("-+.0123456789"))
-_Loader.add_constructor("!number", _number)
+for _tag in ("!number", "tag:yaml.org,2002:float", "tag:yaml.org,2002:int"):
+    _Loader.add_constructor(_tag, _number)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Safe dumper that writes decimals as the numbers they are."""
+
+
+def _write_number(dumper: _Dumper, value: Decimal | int) -> yaml.ScalarNode:
+    return dumper.represent_scalar("!number", str(value))
+
+
+_Dumper.yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers  # text that looks like a number is quoted
+_Dumper.add_representer(Decimal, _write_number)
+_Dumper.add_representer(int, _write_number)
+
+
+def dump_yaml(value: object) -> str:
+    """YAML text that `load_yaml` reads back to an equal value; decimals stay exact."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True)
+    return text
 
 
 def load_yaml(text: str) -> Any:
@@ -48,7 +70,7 @@ def load_yaml(text: str) -> Any:
     if len(text) > MAX_BYTES:
         raise UserError("YAML: the file is larger than 4 MiB")
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, _Loader)):  # type: ignore[no-untyped-call]
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, _Loader)):
             raise UserError("YAML: aliases (*name) are not allowed")
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
     except yaml.MarkedYAMLError as error:

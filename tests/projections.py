@@ -39,7 +39,7 @@ RELEASE_DEFAULTS: dict[str, object] = {
     "edition": 1,
     "margin_units": 9,
 }
-DEFAULTS: dict[str, dict[str, object]] = {
+DEFAULTS: dict[str, dict[str, object]] = {  # by table, also for given rows in tests/warehouse
     "releases": RELEASE_DEFAULTS,
     "certificates": {"position": 0, "certificate_units": 0},
     "thresholds": {"asked": 1, "theta": "0.05", "theta_share": 0.05, "threshold_units": 50, "day": DAY},
@@ -60,6 +60,7 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "cap_nats": 8.0,
         "spent_nats": 2.0,
     },
+    "runs": {"corpus": "reviews"},
 }
 SCHEMAS = {
     "releases": RELEASES,

@@ -166,7 +166,7 @@ def test_the_product_may_not_be_uploaded():
 
 def test_every_deployment_entrypoint_loads():
     import yaml
-    from prefect import load_flow_from_entrypoint
+    from prefect.flows import load_flow_from_entrypoint
 
     deployments = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]
     assert deployments

@@ -48,8 +48,9 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line: exit code 2 and one line for the user's fault, 1 for ours."""
-    from schemas.errors import UserError
+    from schemas.errors import StageError, UserError
 
+    os.umask(0o077)  # whatever is created, by us or by a library, is the operator's; the release zone is opened by name
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
@@ -58,6 +59,8 @@ def main() -> None:
         _stop(error.format_message(), 2)
     except UserError as error:
         _stop(str(error), 2)
+    except StageError as error:
+        _stop(str(error), 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -42,18 +42,18 @@ def command(source: str, as_json: bool, **flags: object) -> None:
 def run_flow(settings: AuditSettings, *, quiet: bool) -> dict[str, object]:
     """Run the Prefect flow on these settings, with a progress bar unless `quiet`; its results."""
     from tasks.audits.prefect_environment import use_private_prefect
-    from tasks.audits.run import begin_run
+    from tasks.audits.run import open_run, write_request
 
     home = home_for(settings.visibility)
     use_private_prefect(home)
-    run = begin_run(home, settings)
+    request = write_request(home, settings)
     with _progress(quiet):
         from flows.audit_support import audit_support
 
-        audit_support(str(home.root), run.run_id)
+        run = audit_support(str(home.root), str(request))
     from tasks.audits.results import run_results
 
-    return run_results(run)
+    return run_results(open_run(str(home.root), run))
 
 
 @contextmanager

@@ -5,15 +5,11 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
-from schemas.errors import UserError
+from schemas.errors import StageError, UserError
 from tasks.audits.run import Run, open_run
 from tasks.storage.home import PRIVATE_DIRECTORY
 
 Result = TypeVar("Result")
-
-
-class StageError(Exception):
-    """A fault of ours in one stage; says nothing about the data."""
 
 
 def guarded(stage: Callable[..., Result], home: str, run_id: str, *arguments: str) -> Result:

@@ -5,11 +5,12 @@ import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from schemas.audit import AuditSettings
-from schemas.building import build
-from schemas.exact_yaml import load_yaml
+from schemas.building import build, read_settings_file
+from schemas.exact_yaml import dump_yaml
 from schemas.runs import PartitionSummary, RunSummary
 from schemas.statements import Statement
 from tasks.ledger.question import RegisteredPartition
@@ -32,7 +33,7 @@ class Run:
     @property
     def settings(self) -> AuditSettings:
         """What was asked; numbers exact."""
-        return build(AuditSettings, _numbers(json.loads((self.folder / "settings.json").read_text())))
+        return build(AuditSettings, read_settings_file(self.folder / "settings.yaml"))
 
     def save_proposal(self, statements: Iterable[Statement], description: str) -> None:
         """Keep the candidates for the stages after this one."""
@@ -85,13 +86,23 @@ class Run:
         write_bytes(self.folder / name, json.dumps(content).encode())
 
 
-def begin_run(home: Home, settings: AuditSettings) -> Run:
-    """A new run with these settings."""
-    run = Run(home, secrets.token_hex(8))
+def write_request(home: Home, settings: AuditSettings) -> Path:
+    """Keep settings in the private zone, for a flow that is given their path."""
+    folder = home.private / "requests"
+    folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    path = folder / f"{secrets.token_hex(8)}.yaml"
+    write_bytes(path, _text(settings).encode())
+    return path
+
+
+def begin_run(home: str, settings_file: str) -> str:
+    """A new run of these settings; its id. Raises UserError for settings that are wrong."""
+    settings = build(AuditSettings, read_settings_file(Path(settings_file)))
+    run = Run(open_home(Path(home)), secrets.token_hex(8))
     run.folder.mkdir(mode=PRIVATE_DIRECTORY)
-    write_bytes(run.folder / "settings.json", settings.model_dump_json().encode())
+    write_bytes(run.folder / "settings.yaml", _text(settings).encode())
     write_bytes(run.folder / "started.json", json.dumps(datetime.datetime.now(datetime.UTC).isoformat()).encode())
-    return run
+    return run.run_id
 
 
 def open_run(home: str, run_id: str) -> Run:
@@ -99,7 +110,10 @@ def open_run(home: str, run_id: str) -> Run:
     return Run(open_home(Path(home)), run_id)
 
 
-def _numbers(values: dict[str, object]) -> dict[str, object]:
-    """Decimals are stored as text; they are read back as the decimals they were."""
-    exact = ("epsilon", "beta", "theta")
-    return {name: load_yaml(str(value)) if name in exact else value for name, value in values.items()}
+def _text(settings: AuditSettings) -> str:
+    values = settings.model_dump(exclude_defaults=True)
+    return dump_yaml({name: _plain(getattr(settings, name)) for name in values})
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, StrEnum) else list(value) if isinstance(value, tuple) else value

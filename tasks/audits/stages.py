@@ -82,7 +82,7 @@ def certify_stage(run: Run, partition: str) -> None:
 def publish_stage(run: Run) -> None:
     """Project the log: release database, certificate file and report a partition; the operator's database."""
     from tasks.audits.publishing import publish  # late: the stages before it need no DuckDB
-    from tasks.reporting.operator import build_operator_database
+    from tasks.reporting.projection import build_operator_database
 
     publish(run.home, [(str(facts["release_key"]), run.settings.theta) for facts in run.notes().values()])
     model = _model(run)

@@ -1,5 +1,6 @@
 """Accounts, caps and charges: exact sums of decimals, basic composition (spec 1.3)."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,9 +9,9 @@ from fractions import Fraction
 from sqlalchemy import Connection, delete, insert, select
 
 from schemas.errors import UserError
-from schemas.values import decimal_text
+from schemas.values import decimal_text, exact_decimal
 from tasks.ledger.chain import append
-from tasks.ledger.tables import CAP, CHARGE, CORPUS
+from tasks.ledger.tables import CAP, CHARGE, CORPUS, ENTRY
 
 EVERYTHING = "*"
 
@@ -30,8 +31,9 @@ class Line:
 
 
 def set_cap(connection: Connection, account: str, epsilon: Decimal, reason: str | None) -> None:
-    """Chain the cap of an account; raising one needs a reason. UserError where that is missing."""
-    before = read_cap(connection, account)
+    """Chain the cap of an account, >= 0; raising one needs a reason. UserError where that is missing."""
+    _check_amount(epsilon, "cap")
+    before, reason = read_cap(connection, account), (reason or "").strip() or None
     if before is not None and epsilon > before and not reason:
         raise UserError(f"reason: raising the cap of {account} from {decimal_text(before)} needs --reason TEXT")
     if before is not None and epsilon == before:
@@ -48,6 +50,33 @@ def set_cap(connection: Connection, account: str, epsilon: Decimal, reason: str 
     )
     connection.execute(delete(CAP).where(CAP.c.account == account))
     connection.execute(insert(CAP).values(account=account, epsilon=decimal_text(epsilon)))
+    charge_gaps(connection, account)
+
+
+def accept_gap(connection: Connection, lost_sequence: int, lost_hash: str, epsilon: Decimal, reason: str) -> None:
+    """Chain that the log lost everything up to this head, and charge `epsilon` >= 0 to every account for it."""
+    _check_amount(epsilon, "epsilon")
+    if not reason.strip():
+        raise UserError("reason: accepting a gap needs --reason TEXT")
+    accounts = {line.account for line in lines(connection)}
+    body = {
+        "lost_sequence": lost_sequence,
+        "lost_hash": lost_hash,
+        "epsilon": decimal_text(epsilon),
+        "reason": reason.strip(),
+    }
+    append(connection, "gap", body)
+    for account in sorted(accounts):
+        charge_gaps(connection, account)
+
+
+def charge_gaps(connection: Connection, account: str) -> None:
+    """Charge the account for every accepted gap it was not charged for: its lost releases are unknown too."""
+    charged = select(CHARGE.c.sequence).where(CHARGE.c.account == account)
+    gaps = select(ENTRY.c.sequence, ENTRY.c.body).where(ENTRY.c.kind == "gap", ENTRY.c.sequence.not_in(charged))
+    for gap in connection.execute(gaps.order_by(ENTRY.c.sequence)).all():
+        epsilon = Decimal(json.loads(gap.body)["epsilon"])
+        charge(connection, gap.sequence, account, EVERYTHING, EVERYTHING, None, epsilon)
 
 
 def read_cap(connection: Connection, account: str) -> Decimal | None:
@@ -57,7 +86,12 @@ def read_cap(connection: Connection, account: str) -> Decimal | None:
 
 
 def check_affordable(connection: Connection, account: str, corpus: str, partition: str, epsilon: Decimal) -> None:
-    """Refuse a charge that would take its line over the cap, or a private one without a cap. Raises UserError."""
+    """Refuse a charge that would take its line over the cap, or a private one without a cap. Raises UserError.
+
+    A charge of 0 (n = 0: nothing is asked) is always affordable.
+    """
+    if epsilon == 0:
+        return
     cap = read_cap(connection, account)
     if cap is None:
         if _visibility(connection, corpus) == "private":
@@ -65,7 +99,7 @@ def check_affordable(connection: Connection, account: str, corpus: str, partitio
         return
     spent = _spent(connection, account, corpus, partition)
     if spent + Fraction(epsilon) > Fraction(cap):
-        left = exact_text(Fraction(cap) - spent)
+        left = exact_text(max(Fraction(cap) - spent, Fraction(0)))
         raise UserError(
             f"budget: epsilon {decimal_text(epsilon)} is more than the {left} left of the cap "
             f"{decimal_text(cap)} of account {account}"
@@ -146,3 +180,12 @@ def _spent(connection: Connection, account: str, corpus: str, partition: str) ->
 
 def _visibility(connection: Connection, corpus: str) -> str:
     return str(connection.execute(select(CORPUS.c.visibility).where(CORPUS.c.corpus == corpus)).scalar_one())
+
+
+def _check_amount(epsilon: Decimal, name: str) -> None:
+    try:
+        number = exact_decimal(epsilon)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None
+    if number < 0:
+        raise UserError(f"{name}: must be at least 0")

@@ -99,19 +99,24 @@ def check_witness(connection: Connection, home: Home) -> None:
 
     Raises UserError that says how to accept the gap.
     """
-    if is_behind(connection, home):
+    check_known(connection, read_witness(home))
+
+
+def check_known(connection: Connection, known: Witness | None) -> None:
+    """Refuse when `known`, a head of the chain, is not in this log. Raises UserError."""
+    if is_missing(connection, known):
         raise UserError(
             "the release log is older than its own releases (a restored backup?): what was charged since is unknown; "
             "restore the newer log, or accept a charge with `privcert budget accept-gap --epsilon E --reason TEXT`"
         )
 
 
-def is_behind(connection: Connection, home: Home) -> bool:
-    """Is the head that the release zone knows missing from this log, and not accepted as a gap?
+def is_missing(connection: Connection, known: Witness | None) -> bool:
+    """Is this head missing from the log, and not accepted as a gap?
 
+    `known` must be read before the connection's first SELECT: a reader's view may otherwise be older than it.
     Raises UserError when the release zone belongs to another log.
     """
-    known = read_witness(home)
     if known is None:
         return False
     if known["ledger_id"] != connection.execute(select(HEAD.c.ledger_id)).scalar_one():
@@ -128,13 +133,15 @@ def read_witness(home: Home) -> Witness | None:
     return content
 
 
-def write_witness(connection: Connection, home: Home) -> None:
-    """Tell the release zone the present head, after the commit; unchanged bytes are not written again."""
+def head_witness(connection: Connection) -> Witness:
+    """The present head, as the release zone is told it."""
     head = connection.execute(select(HEAD)).one()
-    content = canonical({"ledger_id": head.ledger_id, "sequence": head.sequence, "hash": head.hash})
-    path = home.release / WITNESS
-    if not path.exists() or path.read_bytes() != content:
-        write_bytes(path, content, RELEASE_FILE)
+    return {"ledger_id": head.ledger_id, "sequence": head.sequence, "hash": head.hash}
+
+
+def write_witness(connection: Connection, home: Home) -> None:
+    """Tell the release zone the present head; under the lock, or a slower process would set it back."""
+    write_bytes(home.release / WITNESS, canonical(head_witness(connection)), RELEASE_FILE)
 
 
 def _is_known(connection: Connection, sequence: int, value: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from schemas.errors import UserError
@@ -22,7 +22,10 @@ class LogUnavailableError(UserError):
 
 
 def open_engine(url: str) -> Engine:
-    """An engine for a sqlite:/// or postgresql:// URL; a SQLite file is created 0600."""
+    """An engine for a sqlite:/// or postgresql:// URL; a SQLite file is created 0600.
+
+    Raises LogUnavailableError when the file cannot be opened for writing.
+    """
     engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
     if engine.dialect.name == "sqlite":
         _create_private_file(engine)
@@ -38,31 +41,54 @@ def locked(engine: Engine) -> Iterator[Connection]:
     Raises LogUnavailableError when the log is locked for longer than two minutes, read-only, or the disk is full.
     """
     crash_point("before_lock")
-    try:
-        with engine.connect() as connection:
-            _lock(connection)
-            crash_point("after_lock")
-            yield connection
-            crash_point("after_write")
-            connection.commit()
-            crash_point("after_commit")
-    except OperationalError as error:
-        raise LogUnavailableError(
-            f"the release log cannot be used ({_reason(error)}): mend that and run the same command again; "
-            "an answer that was sealed is given again without a charge"
-        ) from None
+    with _reasons(), engine.connect() as connection:
+        _lock(connection)
+        crash_point("after_lock")
+        yield connection
+        crash_point("after_write")
+        connection.commit()
+        crash_point("after_commit")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """One consistent view of the whole log, as it is at the first SELECT; no lock. Raises LogUnavailableError."""
+    with _reasons(), engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN")
+        else:
+            connection.execution_options(isolation_level="REPEATABLE READ")
+        yield connection
 
 
 @contextmanager
 def creating(engine: Engine) -> Iterator[Connection]:
-    """A transaction that makes the tables, one process at a time."""
-    with engine.connect() as connection:
+    """A transaction that makes the tables, one process at a time. Raises LogUnavailableError."""
+    with _reasons(), engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7264155)")
         yield connection
         connection.commit()
+
+
+@contextmanager
+def _reasons() -> Iterator[None]:
+    """Errors of the database as LogUnavailableError; broken constraints and statements are our fault and stay so."""
+    try:
+        yield
+    except (IntegrityError, ProgrammingError, DataError):
+        raise
+    except DBAPIError as error:
+        raise _unavailable(_reason(str(error.orig))) from None
+
+
+def _unavailable(reason: str) -> LogUnavailableError:
+    return LogUnavailableError(
+        f"the release log cannot be used ({reason}): mend that and run the same command again; "
+        "an answer that was sealed is given again without a charge"
+    )
 
 
 def _lock(connection: Connection) -> None:
@@ -75,19 +101,31 @@ def _lock(connection: Connection) -> None:
 def _configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_SECONDS * 1000}"):
+    # the time-out first: switching to WAL waits for other processes too
+    for pragma in (f"busy_timeout={BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
 def _create_private_file(engine: Engine) -> None:
     path = Path(str(engine.url.database))
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise _unavailable(os.strerror(error.errno or 0).lower()) from None
 
 
-def _reason(error: OperationalError) -> str:
-    message = str(error.orig).lower()
-    for sign, reason in (("lock", "locked"), ("readonly", "read-only"), ("full", "disk full"), ("disk", "disk error")):
-        if sign in message:
-            return reason
-    return "database error"
+_REASONS = (
+    ("lock", "locked"),
+    ("readonly", "read-only"),
+    ("read-only", "read-only"),
+    ("full", "disk full"),
+    ("not a database", "damaged"),
+    ("malformed", "damaged"),
+    ("disk", "disk error"),
+    ("connect", "no connection"),
+)
+
+
+def _reason(message: str) -> str:
+    return next((reason for sign, reason in _REASONS if sign in message.lower()), "database error")

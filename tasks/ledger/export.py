@@ -18,7 +18,7 @@ from tasks.ledger.sealing import read_payload
 from tasks.ledger.tables import HEAD, RELEASE
 from tasks.privacy.thresholds import emits, threshold_units
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
-from tasks.storage.home import Home
+from tasks.storage.home import RELEASE_DIRECTORY, Home
 
 FORMAT = "privcert-certificate/1"
 DISCLOSURES = (
@@ -35,7 +35,7 @@ def write_certificate(connection: Connection, home: Home, release_key: str, thet
     """Write release/certificates/CORPUS-PARTITION-KEY12-theta-THETA.json; the same question gives the same bytes."""
     content = certificate(connection, home, release_key, theta)
     folder = home.release / "certificates"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
     path = folder / f"{file_stem(read_payload(connection, release_key), release_key, theta)}.json"
     if not path.exists() or path.read_bytes() != content:
         write_bytes(path, content, RELEASE_FILE)
@@ -92,8 +92,7 @@ def _links(connection: Connection, account: str, last: int) -> Iterator[dict[str
 
 
 def _concerns(entry: Entry, account: str) -> bool:
-    body = json.loads(entry.body)
-    return account == body.get("account") or account in body.get("accounts", ())
+    return entry.kind == "gap" or json.loads(entry.body).get("account") == account
 
 
 def public_key(home: Home) -> str:

@@ -13,7 +13,8 @@ from schemas.releases import Projection
 from schemas.values import decimal_text
 from tasks.ledger import budget, chain, registration, sealing
 from tasks.ledger.clock import today
-from tasks.ledger.database import creating, locked, open_engine
+from tasks.ledger.consistency import check_tables
+from tasks.ledger.database import creating, locked, open_engine, reading
 from tasks.ledger.export import write_certificate
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
@@ -44,19 +45,19 @@ class ReleaseLog:
 
     def partitions(self, corpus: str) -> list[RegisteredPartition]:
         """The newest version of every partition of the corpus; empty when it is unknown."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             return registration.latest_partitions(connection, corpus)
 
     def find(self, question: Question) -> Sealed | None:
         """The sealed answer, if this question was asked before."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
             return sealing.find_sealed(connection, question.release_key)
 
     def check_affordable(self, question: Question) -> None:
         """Fail early, before anything is scored: the same check is made again when the answer is drawn."""
         part = question.partition
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
             if part.n:
                 budget.check_affordable(connection, part.account, part.corpus, part.partition, question.epsilon)
@@ -66,9 +67,13 @@ class ReleaseLog:
         return sealing.seal(self._engine, self._home, question, counts)
 
     def ask_threshold(self, release_key: str, theta: Decimal) -> None:
-        """Remember that somebody reads this release at theta; free, since the certificate answers every theta."""
+        """Remember that somebody reads this release at theta; free, since the certificate answers every theta.
+
+        Raises UserError for an unknown release.
+        """
         same = (THRESHOLD.c.release_key == release_key) & (THRESHOLD.c.theta == decimal_text(theta))
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
+            sealing.read_payload(connection, release_key)
             if connection.execute(select(THRESHOLD.c.asked).where(same)).first():
                 return
         with locked(self._engine) as connection:
@@ -91,62 +96,67 @@ class ReleaseLog:
 
     def budget_lines(self) -> list[budget.Line]:
         """Every account: cap, spent, left."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             return budget.lines(connection)
 
     def accept_gap(self, epsilon: Decimal, reason: str) -> None:
         """After a restored backup: charge `epsilon` to every account for what was lost, and go on.
 
-        Raises UserError when the log is not behind its own releases.
+        Accounts that the restored log does not know yet are charged when they come back. Raises UserError when the
+        log is not behind its own releases.
         """
         with locked(self._engine) as connection:
             lost = chain.read_witness(self._home)
-            if lost is None or not chain.is_behind(connection, self._home):
+            if lost is None or not chain.is_missing(connection, lost):
                 raise UserError("accept-gap: the release log is not behind its releases, there is nothing to accept")
-            accounts = sorted({line.account for line in budget.lines(connection)})
-            body = {
-                "accounts": accounts,
-                "lost_sequence": lost["sequence"],
-                "lost_hash": lost["hash"],
-                "epsilon": decimal_text(epsilon),
-                "reason": reason,
-            }
-            sequence = chain.append(connection, "gap", body)
-            for account in accounts:
-                budget.charge(connection, sequence, account, budget.EVERYTHING, budget.EVERYTHING, None, epsilon)
+            budget.accept_gap(connection, lost["sequence"], lost["hash"], epsilon, reason)
 
     def check(self) -> None:
-        """Recompute the chain, every payload's hash and the witness. Raises UserError at the first fault."""
-        with self._engine.connect() as connection:
+        """Recompute chain, tables, every payload's hash and the witness. Raises UserError at the first fault."""
+        known = chain.read_witness(self._home)
+        with reading(self._engine) as connection:
             chain.check_chain(connection)
-            chain.check_witness(connection, self._home)
+            chain.check_known(connection, known)
+            check_tables(connection)
             sealing.check_payloads(connection)
 
     def project(self) -> Projection:
         """Everything the release zone may know, and the witness of the head."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
-            chain.write_witness(connection, self._home)
-            return project(connection)
+            projection = project(connection)
+        self._tell_release_zone()  # before anything of the projection is published
+        return projection
 
     def payload(self, release_key: str) -> Payload:
         """A sealed payload. Raises UserError for an unknown release."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             return sealing.read_payload(connection, release_key)
 
     def release_keys(self) -> list[str]:
         """All sealed releases, oldest first."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             return list(connection.execute(select(RELEASE.c.release_key).order_by(RELEASE.c.sequence)).scalars())
 
     def write_certificate(self, release_key: str, theta: Decimal) -> Path:
         """Export one release at theta as a signed file; the same bytes every time."""
-        with self._engine.connect() as connection:
+        self._tell_release_zone()
+        with reading(self._engine) as connection:
             return write_certificate(connection, self._home, release_key, theta)
+
+    def _tell_release_zone(self) -> None:
+        """Make the release zone know a head that is at least as new as everything read so far."""
+        known = chain.read_witness(self._home)
+        with reading(self._engine) as connection:
+            if known == chain.head_witness(connection):
+                return
+        with locked(self._engine) as connection:
+            chain.check_witness(connection, self._home)
+            chain.write_witness(connection, self._home)
 
 
 def _create(engine: Engine, home: Home) -> None:
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         exists = engine.dialect.has_table(connection, "head")
         known = connection.execute(select(HEAD.c.ledger_id)).scalar_one_or_none() if exists else None
     if known is None:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from schemas.audit import Scope, UnitSupport
+from schemas.errors import UserError
 from schemas.payloads import DescribedFields, PartitionFields, QuestionFields
 from schemas.statements import Statement
 from schemas.values import decimal_text
@@ -45,7 +46,10 @@ class RegisteredPartition:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Everything that defines an answer; theta is not part of it: one certificate answers every theta (spec 1.3)."""
+    """Everything that defines an answer; theta is not part of it: one certificate answers every theta (spec 1.3).
+
+    Raises UserError for no statements, a statement asked twice, or a mechanism that no release may use.
+    """
 
     partition: RegisteredPartition
     statements: tuple[Statement, ...]
@@ -60,6 +64,14 @@ class Question:
     scope: Scope
     edition: int = 1
 
+    def __post_init__(self) -> None:
+        if not self.statements:
+            raise UserError("statements: there is none to certify")
+        if len({statement.statement_id for statement in self.statements}) != len(self.statements):
+            raise UserError("statements: one is asked twice; it is one query and one charge")
+        if self.mechanism not in RELEASE_MECHANISMS:
+            raise UserError(f"mechanism: a release uses {' or '.join(RELEASE_MECHANISMS)}")
+
     @property
     def epsilon_per_statement(self) -> Fraction:
         """Equal split over the distinct statements, exact."""
@@ -71,8 +83,11 @@ class Question:
         return beta_per_statement(Fraction(self.beta), len(self.statements), self.scope)
 
     def calibrated(self) -> Geometric:
-        """The mechanism, at the loss its sampler really has."""
-        return RELEASE_MECHANISMS[self.mechanism].calibrated(self.epsilon_per_statement, self.beta_per_statement)
+        """The mechanism, at the loss its sampler really has. Raises UserError where epsilon is too small for it."""
+        try:
+            return RELEASE_MECHANISMS[self.mechanism].calibrated(self.epsilon_per_statement, self.beta_per_statement)
+        except ValueError as error:
+            raise UserError(f"epsilon: {error}") from None
 
     def defining(self) -> QuestionFields:
         """The part that is hashed into the release key."""

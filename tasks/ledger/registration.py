@@ -10,10 +10,12 @@ from sqlalchemy import Connection, Row, func, insert, select
 
 from schemas.corpora import CorpusSettings, Visibility
 from schemas.errors import UserError
+from tasks.ledger.budget import charge_gaps
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import append
 from tasks.ledger.question import RegisteredPartition
 from tasks.ledger.tables import CORPUS, PARTITION
+from tasks.storage.atomic import sync
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
 
 RECORD = "record"  # name of the unit where every record is one
@@ -69,6 +71,7 @@ def register_corpus(connection: Connection, home: Home, settings: CorpusSettings
             units_recur=int(settings.units_recur),
         )
     )
+    charge_gaps(connection, settings.account_name)
 
 
 def scheme(settings: CorpusSettings) -> dict[str, object]:
@@ -104,6 +107,7 @@ def register_partition(
     target = home.corpora / settings.corpus / version
     target.parent.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
     staged.path.rename(target)  # before the commit: a crash leaves an unknown folder, never a missing one
+    sync(target.parent)
     body = {
         "corpus": settings.corpus,
         "partition": staged.key,
@@ -122,6 +126,12 @@ def latest_partitions(connection: Connection, corpus: str) -> list[RegisteredPar
         select(PARTITION.c.partition).where(PARTITION.c.corpus == corpus).distinct().order_by(PARTITION.c.partition)
     ).scalars()
     return [_registered(connection, _latest_required(connection, corpus, key)) for key in keys.all()]
+
+
+def find_version(connection: Connection, version: str) -> RegisteredPartition | None:
+    """The partition version with this random id, as it was registered."""
+    row = connection.execute(select(PARTITION).where(PARTITION.c.version == version)).one_or_none()
+    return None if row is None else _registered(connection, row)
 
 
 def _check_same(known: Row[tuple[object, ...]], settings: CorpusSettings) -> None:

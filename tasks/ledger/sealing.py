@@ -14,9 +14,10 @@ from schemas.payloads import Payload
 from tasks.ledger.budget import charge, check_affordable
 from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.chain import append, check_witness
-from tasks.ledger.database import LogUnavailableError, locked
+from tasks.ledger.database import LogUnavailableError, locked, reading
 from tasks.ledger.question import Question
-from tasks.ledger.tables import ENTRY, PARTITION, RELEASE
+from tasks.ledger.registration import find_version
+from tasks.ledger.tables import ENTRY, RELEASE
 from tasks.privacy import noise
 from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
@@ -53,7 +54,7 @@ def seal(engine: Engine, home: Home, question: Question, counts: Sequence[int]) 
             return find_sealed(connection, question.release_key) or _draw_and_write(connection, question, counts)
     except LogUnavailableError:
         # the commit may have gone through all the same: the log knows
-        with engine.connect() as connection:
+        with reading(engine) as connection:
             found = find_sealed(connection, question.release_key)
         if found is None:
             raise
@@ -81,10 +82,11 @@ def check_payloads(connection: Connection) -> None:
 
 def _draw_and_write(connection: Connection, question: Question, counts: Sequence[int]) -> Sealed:
     partition, key = question.partition, question.release_key
-    n = connection.execute(select(PARTITION.c.n).where(PARTITION.c.version == partition.version)).scalar_one_or_none()
-    if n is None or n != partition.n or len(counts) != len(question.statements):
-        raise UserError("the partition version of the question is not registered in this release log")
-    epsilon = question.epsilon if n else Decimal(0)  # n = 0: nothing is asked
+    if find_version(connection, partition.version) != partition:
+        raise UserError("partition: this version is not registered in this release log; ingest it first")
+    if len(counts) != len(question.statements):
+        raise ArithmeticError("one support count per statement is needed")
+    epsilon = question.epsilon if partition.n else Decimal(0)  # n = 0: nothing is asked
     check_affordable(connection, partition.account, partition.corpus, partition.partition, epsilon)
     payload = _answer(question, counts)
     crash_point("after_draw")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 Document = dict[str, Any]
+MAX_BYTES = 2**28  # a certificate of 100,000 statements has about 2^25
 
 
 class InvalidError(Exception):
@@ -33,11 +34,14 @@ def verify(content: bytes, trusted_key: str | None = None) -> list[str]:
     for check in (_format, _question, _statements, _mechanism, _certificates, _decisions, _chain, _budget):
         try:
             shown.append(check(document))
-        except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, ArithmeticError) as error:
+        except _UNREADABLE as error:
             raise InvalidError(
                 f"malformed: {check.__name__.strip('_')} cannot be read ({type(error).__name__})"
             ) from None
-    return [*shown, _signature(document, trusted_key)]
+    return [_printable(line) for line in (*shown, _signature(document, trusted_key))]
+
+
+_UNREADABLE = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 def canonical(value: object) -> bytes:
@@ -51,8 +55,11 @@ def digest(value: object) -> str:
 
 
 def _parse(content: bytes) -> Document:
+    _require(len(content) <= MAX_BYTES, "malformed: too large for a certificate")
     try:
-        document = json.loads(content, object_pairs_hook=_no_duplicates)
+        document = json.loads(
+            content, object_pairs_hook=_no_duplicates, parse_float=_no_float, parse_constant=_no_float
+        )
     except (ValueError, RecursionError):
         raise InvalidError("malformed: not one JSON object") from None
     if not isinstance(document, dict):
@@ -64,6 +71,15 @@ def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({key for key, _ in pairs}) != len(pairs):
         raise ValueError("a key occurs twice")
     return dict(pairs)
+
+
+def _no_float(text: str) -> object:
+    raise ValueError("a certificate holds whole numbers and exact text only")
+
+
+def _printable(line: str) -> str:
+    """ASCII without control characters: a name in a hostile file must not write lines of its own."""
+    return "".join(letter if " " <= letter <= "~" else ascii(letter)[1:-1] for letter in line)
 
 
 def _require(condition: bool, says: str) -> None:
@@ -78,6 +94,12 @@ def _exact(text: object) -> Fraction:
     return Fraction(text)
 
 
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("not a whole number")
+    return value
+
+
 def _format(document: Document) -> str:
     _require(document["format"] == "privcert-certificate/1", "format: not a privcert-certificate/1")
     _require(document["payload"]["format"] == "privcert-release/1", "format: not a privcert-release/1")
@@ -90,7 +112,8 @@ def _question(document: Document) -> str:
     _require(digest(question) == document["release_key"], "question: its hash is not the release key")
     for name, other in (("corpus", "corpus"), ("partition", "partition"), ("partition_version", "version")):
         _require(question[name] == partition[other], f"question: {name} differs from the described partition")
-    _require(question["unit"] == partition["unit"], "question: unit differs from the described partition")
+    for name in ("unit", "unit_rule"):
+        _require(question[name] == partition[name], f"question: {name} differs from the described partition")
     return f"question: release {document['release_key'][:12]} asks {len(question['statement_ids'])} statements"
 
 
@@ -111,10 +134,11 @@ def _mechanism(document: Document) -> str:
     epsilon, beta = _exact(answer["epsilon_per_statement"]), _exact(answer["beta_per_statement"])
     _require(epsilon > 0 and epsilon * m == _exact(question["epsilon"]), "mechanism: epsilon is not split equally")
     _require(_scope_holds(question["scope"], beta, _exact(question["beta"]), m), "mechanism: beta exceeds its scope")
-    scale, k, q = _exact(answer["scale"]), int(answer["margin_units"]), _exact(answer["coin"])
+    scale, margin, q = _exact(answer["scale"]), _exact(answer["margin_units"]), _exact(answer["coin"])
+    k = int(margin)
     _require(scale * epsilon >= 1, "mechanism: the noise scale is too small for epsilon")
     _require(question["mechanism"] in ("frontier", "geometric"), "mechanism: unknown")
-    _require(k >= 0 and 0 <= q <= 1, "mechanism: margin or coin out of range")
+    _require(margin == k and 0 <= q <= 1, "mechanism: margin or coin out of range")
     _require(question["mechanism"] == "frontier" or q == 0, "mechanism: geometric has no coin")
     error = _tail(k + 1, 1 / scale) * (1 - q) + _tail(k, 1 / scale) * q
     _require(error <= beta * (1 + Fraction(1, 10**25)), "mechanism: the margin does not keep the error below beta")
@@ -122,7 +146,7 @@ def _mechanism(document: Document) -> str:
 
 
 def _scope_holds(scope: str, beta: Fraction, beta_total: Fraction, m: int) -> bool:
-    if not 0 < beta_total < Fraction(1, 2) or beta <= 0:
+    if not 0 < beta_total < Fraction(1, 2) or not 0 < beta < 1:
         return False
     if scope == "candidate":
         return beta <= beta_total
@@ -151,20 +175,17 @@ def _tail(j: int, rate: Fraction) -> Fraction:
 
 def _certificates(document: Document) -> str:
     payload = document["payload"]
-    units, n = payload["answer"]["certificate_units"], payload["described"]["partition"]["n"]
+    units, n = payload["answer"]["certificate_units"], _whole(payload["described"]["partition"]["n"])
     _require(len(units) == len(payload["question"]["statement_ids"]), "certificates: not one per statement")
-    whole = all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= n for value in units)
-    _require(whole, "certificates: not whole numbers between 0 and n")
+    _require(all(_whole(value) <= n for value in units), "certificates: above n")
     return f"certificates: {len(units)} lower bounds between 0 and n = {n}"
 
 
 def _decisions(document: Document) -> str:
     payload = document["payload"]
     n, theta = payload["described"]["partition"]["n"], _exact(document["theta"])
-    threshold = math.ceil(n * theta)
-    _require(
-        0 <= theta <= 1 and document["threshold_units"] == threshold, "decisions: the threshold is not ceil(n theta)"
-    )
+    threshold, said = math.ceil(n * theta), _whole(document["threshold_units"])
+    _require(0 <= theta <= 1 and said == threshold, "decisions: the threshold is not ceil(n theta)")
     expected = [
         {"statement_id": name, "decision": "emit" if n > 0 and units >= threshold else "abstain"}
         for name, units in zip(
@@ -179,7 +200,7 @@ def _decisions(document: Document) -> str:
 def _chain(document: Document) -> str:
     previous = hashlib.sha256(document["ledger_id"].encode()).hexdigest()
     for at, link in enumerate(document["chain"], 1):
-        _require(link["sequence"] == at, "chain: a link is missing")
+        _require(_whole(link["sequence"]) == at, "chain: a link is missing")
         _require("body" not in link or digest(link["body"]) == link["body_sha256"], "chain: a body was altered")
         fields = {name: link[name] for name in ("sequence", "kind", "day", "body_sha256")}
         _require(digest(fields | {"previous": previous}) == link["hash"], "chain: a link does not fit the one before")
@@ -201,6 +222,8 @@ def _budget(document: Document) -> str:
     due = question["epsilon"] if partition["n"] > 0 else "0"
     _require(body["epsilon"] == payload["charge"] == due, "budget: the charge is not the question's epsilon")
     _require(body["account"] == partition["account"], "budget: charged to another account")
+    if due == "0":
+        return "budget: nothing was charged (n = 0)"
     cap = _cap(document)
     if cap is None:
         _require(partition["visibility"] != "private", "budget: a private corpus without a cap")
@@ -231,9 +254,8 @@ def _charges(document: Document) -> Iterator[str]:
     for body in _bodies(document, "release"):
         if body["account"] == partition["account"] and (pooled or (body["corpus"], body["partition"]) == lineage):
             yield body["epsilon"]
-    for body in _bodies(document, "gap"):
-        if partition["account"] in body["accounts"]:
-            yield body["epsilon"]
+    for body in _bodies(document, "gap"):  # charged to every account
+        yield body["epsilon"]
 
 
 def _signature(document: Document, trusted_key: str | None) -> str:
@@ -250,7 +272,7 @@ def _signature(document: Document, trusted_key: str | None) -> str:
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(document["public_key"]))
         key.verify(bytes.fromhex(document["signature"]), canonical(unsigned))
-    except (InvalidSignature, KeyError, ValueError, TypeError):
+    except (InvalidSignature, *_UNREADABLE):
         raise InvalidError("signature: does not fit the document") from None
     if trusted_key is None:
         return (
@@ -266,7 +288,8 @@ def main() -> int:
         sys.stderr.write("usage: python verifier.py FILE [PUBLIC_KEY_HEX]\n")
         return 2
     try:
-        lines = verify(Path(sys.argv[1]).read_bytes(), *sys.argv[2:])
+        with Path(sys.argv[1]).open("rb") as file:
+            lines = verify(file.read(MAX_BYTES + 1), *sys.argv[2:])
     except (InvalidError, OSError) as error:
         sys.stderr.write(f"INVALID  {error}\n")
         return 1

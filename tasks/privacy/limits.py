@@ -14,7 +14,7 @@ def frontier_recursion(epsilon: float, beta: float, steps: int) -> list[float]:
     _check(epsilon, beta)
     pi, doubt = [beta], 1 - beta  # 1 - pi kept apart: it gets small
     for _ in range(steps):
-        up, down = math.exp(epsilon) * pi[-1], math.exp(-epsilon) * doubt
+        up, down = math.exp(min(epsilon, 700.0)) * pi[-1], math.exp(-epsilon) * doubt  # e^700 is large enough
         if up <= 1 - down:
             pi.append(up)
             doubt = 1 - up

@@ -26,10 +26,10 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
     try:
         yield temporary
         os.chmod(temporary, mode)
-        _sync(temporary)
+        sync(temporary)
         crash_point("before_rename")
         os.replace(temporary, path)
-        _sync(path.parent)
+        sync(path.parent)
         crash_point("after_rename")
     finally:
         temporary.unlink(missing_ok=True)
@@ -49,7 +49,8 @@ def write_table(path: Path, table: pa.Table, mode: int = PRIVATE_FILE) -> None:
             pq.write_table(table, file, compression="zstd")
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,11 +1,14 @@
 """The home: a private zone that only the operator may read, and a release zone for analysts."""
 
+import fcntl
 import hashlib
 import hmac
 import json
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from tasks.storage.atomic import write_bytes
 PRIVATE_DIRECTORY = 0o700
 RELEASE_DIRECTORY = 0o755
 _IDENTITY = "home.json"
+_KEYS = ("hash.key", "signing.key")
 
 
 def default_home() -> Path:
@@ -85,18 +89,11 @@ def initialise_home(root: Path, *, on_purpose: bool) -> Home:
     Raises UserError when the folder exists and is not a home, or its permissions are too wide.
     """
     private = root / "private"
-    if (private / _IDENTITY).exists():
-        home = open_home(root)
-        if on_purpose and not home.on_purpose:
-            _write_identity(private, home.ledger_id, on_purpose=True)
-        return open_home(root)
-    root.mkdir(parents=True, exist_ok=True, mode=RELEASE_DIRECTORY)
-    private.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-    (root / "release").mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
-    for name in ("hash.key", "signing.key"):
-        if not (private / name).exists():
-            write_bytes(private / name, secrets.token_bytes(32))
-    _write_identity(private, secrets.token_hex(16), on_purpose=on_purpose)  # last: its presence means a whole home
+    if not (private / _IDENTITY).exists():
+        _make_home(root, on_purpose=on_purpose)
+    home = open_home(root)
+    if on_purpose and not home.on_purpose:
+        _write_identity(private, home.ledger_id, on_purpose=True)
     return open_home(root)
 
 
@@ -118,6 +115,41 @@ def key_fingerprint(home: Home) -> str:
     return hashlib.sha256(home.keyed_hash(b"privcert home")).hexdigest()[:16]
 
 
+def _make_home(root: Path, *, on_purpose: bool) -> None:
+    private = root / "private"
+    _refuse_other_folder(root, {"private", "release"})
+    root.mkdir(parents=True, exist_ok=True, mode=RELEASE_DIRECTORY)
+    private.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    _refuse_wide(private, private)
+    with _one_process(private):
+        if (private / _IDENTITY).exists():
+            return
+        _refuse_other_folder(private, set(_KEYS))
+        (root / "release").mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
+        for name in _KEYS:
+            if not (private / name).exists():
+                write_bytes(private / name, secrets.token_bytes(32))
+        _write_identity(private, secrets.token_hex(16), on_purpose=on_purpose)  # last: its presence means a whole home
+
+
+def _refuse_other_folder(folder: Path, own: set[str]) -> None:
+    """What a killed `init` left may be there, nothing else."""
+    found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if folder.exists() and (not folder.is_dir() or any(not name.startswith(".tmp-") for name in found - own)):
+        raise UserError(f"{folder} is not a privcert home and not empty: choose another folder as PRIVCERT_HOME")
+
+
+@contextmanager
+def _one_process(folder: Path) -> Iterator[None]:
+    """Two processes that make the same home at once must agree on its keys."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _write_identity(private: Path, ledger_id: str, *, on_purpose: bool) -> None:
     content = json.dumps({"ledger_id": ledger_id, "on_purpose": on_purpose}).encode()
     write_bytes(private / _IDENTITY, content)
@@ -129,6 +161,12 @@ def _private_directory(path: Path) -> Path:
 
 
 def _check_permissions(private: Path) -> None:
-    for path in (private, private / _IDENTITY, private / "hash.key", private / "signing.key"):
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise UserError(f"{path} may be read by others: run `chmod -R go-rwx {private}`")
+    for path in (private, *(private / name for name in (_IDENTITY, *_KEYS))):
+        _refuse_wide(path, private)
+
+
+def _refuse_wide(path: Path, private: Path) -> None:
+    if not path.exists():
+        raise UserError(f"{path} is missing: restore it from a backup of this home")
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        raise UserError(f"{path} may be read by others: run `chmod -R go-rwx {private}`")

@@ -45,5 +45,5 @@ def test_a_hub_model_that_cannot_be_had_names_the_models_that_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match="nli-mini.*keyword"):
+    with pytest.raises(UserError, match=r"nli-mini.*keyword"):
         load_support_model(ModelReference(name="cross-encoder/nli-deberta-v3-base", cache_dir=tmp_path))

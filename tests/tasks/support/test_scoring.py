@@ -23,6 +23,7 @@ from tasks.support.counts import support_counts
 from tasks.support.models import ModelEntry, ModelReference, load_support_model
 from tasks.support.scoring import ScoringError, ScoringSummary, score_version
 
+LINE_BYTES = 70  # of the side log, about
 ROOT, HERE = Path(__file__).parents[3], Path(__file__).parent
 
 
@@ -151,20 +152,24 @@ def kill_at_random_moments(
     """Start the code, kill -9 it when the side log has grown by a random number of pairs; `kills` times."""
     moments = random.Random(seed)
     for _ in range(kills):
-        lines, process = len(scored_pairs(log)), child(start, home.root, version, log)
-        stop_at = lines + moments.randrange(1, most_pairs)
-        while process.poll() is None and len(scored_pairs(log)) < stop_at:
-            time.sleep(0.005)
+        stop_at = size_of(log) + LINE_BYTES * moments.randrange(1, most_pairs)
+        process = child(start, home.root, version, log)
+        while process.poll() is None and size_of(log) < stop_at:
+            time.sleep(0.02)
         time.sleep(moments.random() * 0.1)
         process.kill()
         process.communicate()
+
+
+def size_of(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
 
 
 def wait_until_nobody_scores(log: Path) -> None:
     """Dask workers of a killed driver end by themselves."""
     size = -1
     for _ in range(60):
-        if size == (size := log.stat().st_size):
+        if size == (size := size_of(log)):
             return
         time.sleep(1)
     raise AssertionError("workers outlived their driver")
@@ -208,13 +213,13 @@ score_version(version, STATEMENTS, Scripted(seconds=0.004, log=log).reference(),
 
 def kill_one_worker(log: Path, killed: list[int]) -> None:
     """kill -9 the first other process that has scored twenty pairs."""
-    for _ in range(6000):
+    for _ in range(2000):
         for pid, pairs in pids(log).items():
             if pid != os.getpid() and pairs >= 20:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
                 return
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def test_a_dask_worker_killed_during_scoring_costs_at_most_its_chunk(
