@@ -125,8 +125,10 @@ def one_release(
 
 
 def joined(*projections: Projection) -> Projection:
-    """All rows of these projections in one; the chain head tells what is in it."""
+    """All rows of these projections in one, a budget line once; the chain head tells what is in it."""
     tables = {name: pa.concat_tables([getattr(one, name) for one in projections]) for name in SCHEMAS}
+    lines = {(row["account"], row["ledger_line"]): row for row in tables["budgets"].to_pylist()}
+    tables["budgets"] = pa.Table.from_pylist(list(lines.values()), BUDGETS)
     head = release_key("+".join(key for key in tables["releases"]["release_key"].to_pylist()))
     return replace(projections[0], **tables, chain_head=head)
 

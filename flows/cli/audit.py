@@ -41,10 +41,12 @@ def command(source: str, as_json: bool, **flags: object) -> None:
 
 def run_flow(settings: AuditSettings, *, quiet: bool) -> dict[str, object]:
     """Run the Prefect flow on these settings, with a progress bar unless `quiet`; its results."""
+    from tasks.audits.preflight import preflight
     from tasks.audits.prefect_environment import use_private_prefect
     from tasks.audits.run import open_run, write_request
 
     home = home_for(settings.visibility)
+    preflight(settings, home)  # what is wrong with the request is said before a server starts
     use_private_prefect(home)
     request = write_request(home, settings)
     with _progress(quiet):
@@ -64,9 +66,10 @@ def _progress(quiet: bool) -> Iterator[None]:
 
     from tasks.audits.progress import listening
 
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(
-        *columns, TimeElapsedColumn(), console=Console(stderr=True), disable=quiet, transient=True
+        *columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal, transient=True
     ) as progress:
         bar = progress.add_task("start", total=1.0)
         with listening(lambda stage, share: progress.update(bar, description=stage, completed=share)):

@@ -19,10 +19,12 @@ def register_source(home: Home, settings: CorpusSettings) -> list[RegisteredPart
 
 def stage_and_register(home: Home, settings: CorpusSettings) -> tuple[StagedCorpus, list[RegisteredPartition]]:
     """What was read, and the versions that were registered for it, in the same order."""
+    log = ReleaseLog(home)
+    log.check_corpus(settings)
     staging = _staging_folder(home)
     try:
         staged = stage_corpus(settings, home, staging)
-        return staged, ReleaseLog(home).register(settings, staged.partitions)
+        return staged, log.register(settings, staged.partitions)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

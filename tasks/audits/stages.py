@@ -7,16 +7,16 @@ finds it and does nothing twice.
 from pathlib import Path
 
 from schemas.errors import UserError
+from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.progress import report
 from tasks.audits.registering import stage_and_register
 from tasks.audits.run import Run
 from tasks.corpora.staging import StagedCorpus
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
-from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
 from tasks.statements import propose
 from tasks.support.counts import support_counts
-from tasks.support.models import ModelReference, load_support_model
+from tasks.support.models import load_support_model
 from tasks.support.protocol import SupportModel
 from tasks.support.scoring import score_version
 
@@ -35,8 +35,7 @@ def run_audit(run: Run) -> None:
 def ingest_stage(run: Run) -> list[str]:
     """Read and register the corpus; the same content again is a no-op. Returns the declared partition keys."""
     settings = run.settings
-    check_mechanism(settings.mechanism)
-    load_support_model(_reference(run))  # a model that cannot be had stops the run before data is read
+    preflight(settings, run.home)
     report("ingest", 0)
     staged, registered = stage_and_register(run.home, settings)
     run.save_partitions(registered)
@@ -63,7 +62,7 @@ def score_stage(run: Run, partition: str) -> None:
     summary = score_version(
         version_path(run, question.partition),
         question.statements,
-        _reference(run),
+        model_reference(run.settings),
         run.home,
         progress=lambda share: report("score", share),
     )
@@ -89,17 +88,6 @@ def publish_stage(run: Run) -> None:
     run.save_summary(model.name, model.fingerprint)
     build_operator_database(run.home)
     report("publish", 1)
-
-
-def check_mechanism(name: str) -> None:
-    """Refuse, by name, a mechanism that is unknown or is allowed in simulation only. Raises UserError."""
-    if name not in MECHANISMS:
-        raise UserError(f"mechanism: unknown mechanism {name!r}; known: {', '.join(MECHANISMS)}")
-    if name not in RELEASE_MECHANISMS:
-        raise UserError(
-            f"mechanism: {name} draws floating-point noise, which leaks: simulation only; "
-            f"a release takes {' or '.join(RELEASE_MECHANISMS)}"
-        )
 
 
 def version_path(run: Run, partition: RegisteredPartition) -> Path:
@@ -145,13 +133,8 @@ def _counts(run: Run, question: Question) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _reference(run: Run) -> ModelReference:
-    settings = run.settings
-    return ModelReference(name=settings.model, domain=settings.domain)
-
-
 def _model(run: Run) -> SupportModel:
-    return load_support_model(_reference(run))
+    return load_support_model(model_reference(run.settings))
 
 
 def _note_partitions(run: Run, staged: StagedCorpus, registered: list[RegisteredPartition]) -> None:

@@ -11,6 +11,7 @@ from typing import BinaryIO, TextIO
 import fsspec
 
 from schemas.corpora import CorpusSettings, SourceFormat
+from tasks.corpora.listing import files_below, files_like
 from tasks.corpora.problems import SourceError
 
 _ENDINGS = {
@@ -71,7 +72,9 @@ def find_source(settings: CorpusSettings) -> Source:
         raise SourceError("source: unknown protocol in the URL, or its file system is not installed") from None
     if filesystem.isdir(root):
         return _folder(settings.format, filesystem, root, encoding)
-    paths = [root] if filesystem.exists(root) else _globbed(filesystem, root)
+    paths = [root] if filesystem.exists(root) else files_like(filesystem, root)
+    if not paths:  # what is not there and what may not be seen look alike to most file systems
+        raise SourceError("source: no such file or folder, or it may not be read")
     formats = {_format(settings.format, path) for path in paths}
     if len(formats) > 1:
         raise SourceError("format: the source holds files of several formats; say which one")
@@ -92,7 +95,7 @@ def python_encoding(name: str) -> str:
 
 def _folder(wanted: SourceFormat, filesystem: fsspec.AbstractFileSystem, root: str, encoding: str) -> Source:
     prefix = len(root.rstrip("/")) + 1
-    found = sorted(filesystem.find(root, on_error="raise"))
+    found = files_below(filesystem, root)
     files = tuple(SourceFile(filesystem, path, path[prefix:]) for path in found if not _hidden(path[prefix:]))
     tables = {file.name: _by_ending(file.name) for file in files}
     if wanted is SourceFormat.AUTO and any(tables.values()):
@@ -103,15 +106,6 @@ def _folder(wanted: SourceFormat, filesystem: fsspec.AbstractFileSystem, root: s
     if not chosen:
         raise SourceError("source: the folder holds no file of this format")
     return Source(wanted, chosen, encoding)
-
-
-def _globbed(filesystem: fsspec.AbstractFileSystem, pattern: str) -> list[str]:
-    # A pattern that names nothing and a file that may not be seen look alike to most file systems.
-    paths = filesystem.glob(pattern) if any(sign in pattern for sign in "*?[") else []
-    files = sorted(path for path in paths if filesystem.isfile(path))
-    if not files:
-        raise SourceError("source: no such file or folder, or it may not be read")
-    return files
 
 
 def _format(wanted: SourceFormat, path: str) -> SourceFormat:

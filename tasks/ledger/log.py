@@ -43,6 +43,12 @@ class ReleaseLog:
         crash_point("after_register")
         return registered
 
+    def check_corpus(self, settings: CorpusSettings) -> None:
+        """Refuse, before any data is read, what registration would refuse whatever the data are."""
+        with self._engine.connect() as connection:
+            chain.check_witness(connection, self._home)
+            registration.check_corpus(connection, self._home, settings)
+
     def partitions(self, corpus: str) -> list[RegisteredPartition]:
         """The newest version of every partition of the corpus; empty when it is unknown."""
         with reading(self._engine) as connection:

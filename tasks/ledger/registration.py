@@ -43,15 +43,9 @@ class Staged(Protocol):
 
 def register_corpus(connection: Connection, home: Home, settings: CorpusSettings) -> None:
     """Register the corpus, or check that it is the one that is known. UserError on any difference."""
-    known = connection.execute(select(CORPUS).where(CORPUS.c.corpus == settings.corpus)).one_or_none()
-    if settings.visibility is Visibility.PRIVATE and not home.on_purpose:
-        raise UserError("a private corpus needs a home made on purpose: run `privcert init`")
-    if known is not None:
-        _check_same(known, settings)
+    check_corpus(connection, home, settings)
+    if connection.execute(select(CORPUS.c.corpus).where(CORPUS.c.corpus == settings.corpus)).first():
         return
-    mates = connection.execute(select(CORPUS.c.visibility).where(CORPUS.c.account == settings.account_name)).scalars()
-    if any(mate != settings.visibility for mate in mates):
-        raise UserError("account: private, public and synthetic corpora cannot share one")
     append(
         connection,
         "corpus",
@@ -72,6 +66,19 @@ def register_corpus(connection: Connection, home: Home, settings: CorpusSettings
         )
     )
     charge_gaps(connection, settings.account_name)
+
+
+def check_corpus(connection: Connection, home: Home, settings: CorpusSettings) -> None:
+    """What registering would refuse whatever the data are; read-only, so that it can come before they are read."""
+    if settings.visibility is Visibility.PRIVATE and not home.on_purpose:
+        raise UserError("a private corpus needs a home made on purpose: run `privcert init`")
+    known = connection.execute(select(CORPUS).where(CORPUS.c.corpus == settings.corpus)).one_or_none()
+    if known is not None:
+        _check_same(known, settings)
+        return
+    mates = connection.execute(select(CORPUS.c.visibility).where(CORPUS.c.account == settings.account_name)).scalars()
+    if any(mate != settings.visibility for mate in mates):
+        raise UserError("account: private, public and synthetic corpora cannot share one")
 
 
 def scheme(settings: CorpusSettings) -> dict[str, object]:

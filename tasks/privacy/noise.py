@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from importlib.metadata import version
 
-import opendp.prelude as dp
-
 from tasks.privacy.discrete_laplace import COIN_DENOMINATOR
 from tasks.privacy.mechanisms.geometric import Geometric
 
@@ -31,6 +29,8 @@ def draw_certificates(mechanism: Geometric, epsilon: Fraction, counts: Sequence[
 
 
 def _discrete_laplace(scale: float, epsilon: Fraction, counts: Sequence[int]) -> list[int]:
+    import opendp.prelude as dp  # late: only a draw needs it
+
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     measurement = space >> dp.m.then_laplace(scale=scale)

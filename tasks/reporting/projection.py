@@ -57,7 +57,7 @@ def build_release_database(projection: Projection, home: Home, *, rebuild: bool 
     path, tables = release_database(home), release_tables(projection)
     views = database_views("reports", tables)
     # The certificates are not hashed: the chain head speaks for them.
-    stated = [table.to_pylist() for name, (table, _) in sorted(tables.items()) if name != "certificates"]
+    stated = [sorted(map(str, tables[name][0].to_pylist())) for name in sorted(tables) if name != "certificates"]
     marker = marker_of(views, projection.ledger_id, projection.chain_head, stated)
     if rebuild or read_marker(path) != marker:
         origin = {"ledger_id": projection.ledger_id, "chain_head": projection.chain_head, "marker": marker}

@@ -24,7 +24,7 @@ from tasks.support.texts import Keys, read_texts
 
 FLUSH_SECONDS = 2.0  # about what a kill -9 may lose
 CALLS_A_CHUNK = 8
-MODEL_FAILED = "the support model failed on a record; the operator finds the details in private/logs/scoring.log"
+SCORING_FAILED = "scoring failed on a chunk of records; the operator finds the details in private/logs/scoring.log"
 OTHER_MODEL = "a worker's support model differs from the driver's (another build, processor class or domain file)"
 
 
@@ -77,7 +77,7 @@ def score_chunk(chunk: Chunk) -> ChunkOutcome:
         return ChunkOutcome(failure=str(error))
     except Exception:  # whatever a model raises may quote a text: for the operator's file only
         note_for_operator(chunk.logs, f"scoring failed\n{traceback.format_exc()}")
-        return ChunkOutcome(failure=MODEL_FAILED)
+        return ChunkOutcome(failure=SCORING_FAILED)
 
 
 def _score(chunk: Chunk, model: SupportModel) -> float:

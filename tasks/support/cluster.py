@@ -110,7 +110,8 @@ def _client(scratch: Path) -> Iterator[Client]:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # None would open port 8787 to everyone
+        worker_dashboard_address="127.0.0.1:0",
         memory_limit=0,  # chunks are small; a worker that pauses for memory would stall the run
         local_directory=str(scratch),
         silence_logs=_SILENT,

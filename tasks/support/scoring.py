@@ -19,7 +19,7 @@ from tasks.support.texts import VersionTexts, forget_texts, index_texts
 
 Progress = Callable[[float], None]
 CHUNK_SECONDS = 2.0
-IN_PROCESS_SECONDS = 4.0  # starting Dask workers costs about as much
+IN_PROCESS_SECONDS = 8.0  # two Dask workers, started in about 4 s, are not sooner done with less
 _FIRST_PAIRS = 8
 _TELLING_SECONDS = 0.25  # shorter chunks say more about the overhead than about the model
 _GROWTH = 4
@@ -98,7 +98,8 @@ class _Run:
         while everything_below and (chunk := self.plan.take(pairs)) is not None:
             outcome = score_chunk(chunk)
             self.finished(outcome)
-            if outcome.seconds >= _TELLING_SECONDS and self.plan.remaining / self.rate > everything_below:
+            seconds_left = self.plan.remaining * outcome.seconds / outcome.pairs
+            if outcome.seconds >= _TELLING_SECONDS and seconds_left > everything_below:
                 return
             pairs = min(pairs * _GROWTH, max(self._pairs_of_a_chunk(), _FIRST_PAIRS))
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,6 +12,7 @@ from schemas.values import Beta, Epsilon, Theta, Whole, decimal_text, exact_deci
 numbers = st.decimals(allow_nan=False, allow_infinity=False, places=12, min_value=-(10**9), max_value=10**9)
 
 
+@settings(deadline=None)
 @given(numbers)
 def test_the_text_of_a_decimal_is_that_decimal_and_one_for_all_spellings(number: Decimal) -> None:
     assert Decimal(decimal_text(number)) == number
@@ -70,6 +71,7 @@ def test_a_threshold_may_be_at_either_end(value: Decimal) -> None:
     assert TypeAdapter(Theta).validate_python(value) == value
 
 
+@settings(deadline=None)
 @given(st.integers())
 def test_an_integer_stays_itself(number: int) -> None:
     assert whole_number(number) == number

@@ -34,6 +34,21 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def each(family: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The family itself, or one family per value of its `each`, with the value in place of D."""
+    if "each" not in family:
+        return [family]
+    return [
+        {
+            name: [re.sub(r"\bD\b", value, entry) for entry in entries] if isinstance(entries, list) else entries
+            for name, entries in family.items()
+            if name not in ("each", "related")
+        }
+        | {"key": f"{family['key']} {value}", "related": family.get("related", [])}
+        for value in family["each"]
+    ]
+
+
 @dataclass(frozen=True)
 class Fact:
     """One sentence of a record: what it is about and which side it takes ("good", "bad", "said", "denied")."""
@@ -50,9 +65,12 @@ class Grammar:
         """evaluation: held-out entries instead of the trained ones; new_families: held-out families only."""
         self.evaluation, self.new_families = evaluation, new_families
         words: dict[str, Any] = yaml.safe_load((HERE / "grammar.yaml").read_text(encoding="utf-8"))
-        words |= yaml.safe_load((HERE / "topics.yaml").read_text(encoding="utf-8"))
+        files = [yaml.safe_load((HERE / name).read_text(encoding="utf-8")) for name in ("topics.yaml", "more.yaml")]
         self.words = words
-        self.families: list[Mapping[str, Any]] = words["aspects"] + words["topics"]
+        families = [
+            family for file in (words, *files) for part in ("aspects", "topics") for family in file.get(part, ())
+        ]
+        self.families: list[Mapping[str, Any]] = [one for family in families for one in each(family)]
         self.domains: dict[str, list[Mapping[str, Any]]] = {}
         for family in self.families:
             if evaluation or not family.get("held_out", False):
@@ -77,9 +95,8 @@ class Grammar:
             return Fact(family["key"], side, sentence(re.sub(r"\b[SGB]\b", lambda found: slots[found[0]], frame)))
         return Fact(family["key"], side, sentence(expand(rng.choice(said), rng)))
 
-    def statement(self, family: Mapping[str, Any], side: str, domain: str, rng: random.Random) -> str:
+    def statement(self, family: Mapping[str, Any], side: str, who: str, rng: random.Random) -> str:
         """A statement that is entailed by this side; side "any" only says that the family is mentioned."""
-        who = expand(rng.choice(self.words["who"]["review"] + self.words["who"].get(domain, [])), rng)
         if side == "said":
             form = rng.choice(self.entries(family["statements"], family))
         elif side == "any":
@@ -104,10 +121,19 @@ class Grammar:
         return rng.choice(SIDES)
 
     def pair(self, distractors: Sequence[str], rng: random.Random) -> Pair | None:
-        """A record, a statement and the verdict; None where the verdict would be open to dispute."""
+        """A record, a statement (one in seven a conjunction) and the verdict; None where that is open to dispute."""
         domain = rng.choice(tuple(self.domains))
         facts = self.record(domain, rng)
         sides = {fact.key: fact.side for fact in facts}
+        who = expand(rng.choice(self.words["who"]["review"] + self.words["who"].get(domain, [])), rng)
+        asked = self._ask(domain, sides, who, rng)
+        if asked is not None and rng.random() < 1 / 7:
+            asked = conjunction(asked, self._ask(domain, sides, who, rng))
+        if asked is None:
+            return None
+        return Pair(self._text(domain, facts, distractors, rng), *asked)
+
+    def _ask(self, domain: str, sides: Mapping[str, str], who: str, rng: random.Random) -> tuple[str, int] | None:
         present = [family for family in self.domains[domain] if family["key"] in sides]
         absent = [family for family in self.domains[domain] if family["key"] not in sides]
         family = rng.choice(present if rng.random() < 0.62 or not absent else absent)
@@ -116,10 +142,8 @@ class Grammar:
         side = "said" if "said" in family else rng.choice((*SIDES, *SIDES, "any"))
         if side == "any" and family.get("no_forms"):
             return None
-        label = _verdict(family, side, sides)
-        if label is None:
-            return None
-        return Pair(self._text(domain, facts, distractors, rng), self.statement(family, side, domain, rng), label)
+        label = _verdict(family, side, sides, present)
+        return None if label is None else (self.statement(family, side, who, rng), label)
 
     def _text(self, domain: str, facts: Sequence[Fact], distractors: Sequence[str], rng: random.Random) -> str:
         parts = [fact.text for fact in facts]
@@ -133,15 +157,36 @@ class Grammar:
         return text.lower() if rng.random() < 0.1 else text
 
 
-def _verdict(family: Mapping[str, Any], side: str, sides: Mapping[str, str]) -> int | None:
-    present = sides.get(family["key"])
-    if present is not None:
-        return ENTAILMENT if side in ("any", present) else CONTRADICTION
-    if any(key in sides for key in family.get("related", ())):
+def conjunction(first: tuple[str, int], second: tuple[str, int] | None) -> tuple[str, int] | None:
+    """Both statements in one, if they share their subject ("The reviewer"); entailed if both are."""
+    if second is None or first[0].split()[:2] != second[0].split()[:2] or first[0] == second[0]:
+        return None
+    labels = {first[1], second[1]}
+    label = CONTRADICTION if CONTRADICTION in labels else NEUTRAL if NEUTRAL in labels else ENTAILMENT
+    return f"{first[0][:-1]} and {second[0].split(maxsplit=2)[2]}", label
+
+
+def _verdict(
+    family: Mapping[str, Any], side: str, sides: Mapping[str, str], present: Sequence[Mapping[str, Any]]
+) -> int | None:
+    taken = sides.get(family["key"])
+    if taken is not None:
+        return ENTAILMENT if side in ("any", taken) else CONTRADICTION
+    if any(_related(family, other) for other in present):
         return None
     if family.get("only_when_mixed") and len(set(sides.values()) & set(SIDES)) == 1:
         return None
     return NEUTRAL
+
+
+def _related(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if "group" in one and one.get("group") == other.get("group"):
+        return False  # the pizza says nothing about the pasta
+    return any(
+        name in second.get("related", ())
+        for first, second in ((one, other), (other, one))
+        for name in (first["key"], first.get("group"))
+    )
 
 
 def _listed(value: str | list[str]) -> list[str]:

@@ -74,6 +74,7 @@ def test_a_name_never_leaves_the_folder_of_shipped_domains() -> None:
 REFUSED = {
     "alias": (TINY.replace("tea: {", "tea: &t {").replace("templates:", "x: *t\ntemplates:"), "anchors and aliases"),
     "anchor alone": (TINY.replace("[tea]", "&a [tea]"), "line 9: anchors and aliases"),
+    "alias without an anchor": (TINY + "x: *t\n", "line 12: anchors and aliases"),
     "bomb of aliases": ("a: &a [x]\nb: &b [*a,*a]\nc: [*b,*b]\n", "anchors and aliases"),
     "tag": (TINY.replace("seed: 0", "seed: !!int 0"), "line 4: tags"),
     "python object": ("x: !!python/object/apply:os.system [true]\n", "tags"),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import UserError
@@ -72,6 +72,7 @@ def test_a_path_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> Non
         propose_from_file(f"{tmp_path}/{name}")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_and_nothing_else(content: bytes) -> None:
     try:

@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.statements.domains import load_domain, shipped_domains
@@ -14,6 +14,7 @@ EVERY = all_statements(DOMAIN)
 POSITION = {statement.statement_id: position for position, statement in enumerate(EVERY)}
 
 
+@settings(deadline=None)
 @given(count=st.integers(1, 400), seed=st.integers(0, 2**63 - 1))
 def test_a_draw_is_distinct_of_the_asked_size_and_in_the_order_of_the_file(count: int, seed: int) -> None:
     drawn = propose_from_domain(DOMAIN, count, seed)
@@ -22,6 +23,7 @@ def test_a_draw_is_distinct_of_the_asked_size_and_in_the_order_of_the_file(count
     assert positions == sorted(positions)
 
 
+@settings(deadline=None)
 @given(count=st.integers(1, 215), seed=st.integers(0, 1000))
 def test_a_smaller_draw_is_part_of_a_larger_one(count: int, seed: int) -> None:
     assert set(propose_from_domain(DOMAIN, count, seed)) <= set(propose_from_domain(DOMAIN, count + 1, seed))

@@ -89,6 +89,11 @@ TOGETHER = "The reviewer came with friends and liked the food."
         ("The food was never so good.", DISLIKED, True),  # negation window 2
         ("The food was never ever so good.", DISLIKED, False),
         ("We did not. Food was good.", LIKED, True),  # a negation stays in its clause
+        ("It is not. Good food.", LIKED, True),
+        ("It is not good food.", LIKED, False),
+        ("Come; back", BACK, False),  # a phrase stays in its clause
+        ("Come\nback", BACK, False),
+        ("Come, back", BACK, True),  # a comma ends no clause unless the domain says so
         ("Not only good food", LIKED, True),  # a phrase that negates nothing
         ("The food was so-so.", DISLIKED, True),  # a hyphen parts words
         ("The food was so so.", DISLIKED, True),
@@ -120,6 +125,23 @@ def test_a_record_supports_what_its_words_show(text: str, statement: str, suppor
 
 def test_all_unicode_forms_apostrophes_and_cases_are_one() -> None:
     assert tokens("CAFE\u0301 isn\u2019t Straße") == tokens("caf\u00e9 isn't STRASSE") == ["café", "isn't", "strasse"]
+
+
+def test_marks_in_another_order_are_the_same_letter() -> None:
+    assert tokens("\u03b1\u0345\u0301") == tokens("\u1fb4")
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_every_unicode_form_has_the_same_words(text: str) -> None:
+    assert tokens(unicodedata.normalize("NFD", text)) == tokens(unicodedata.normalize("NFC", text))
+
+
+def test_a_comma_ends_a_clause_where_the_domain_says_so() -> None:
+    rule = FILE.keyword.model_copy(update={"comma_ends_clause": True})
+    model = KeywordModel(Domain(FILE.model_copy(update={"keyword": rule}), ""))
+    assert MODEL.verdicts(["bad price, good food"], [DISLIKED]).tolist() == [[True]]
+    assert model.verdicts(["bad price, good food"], [DISLIKED]).tolist() == [[False]]
 
 
 def test_marks_of_other_scripts_do_not_split_words() -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from importlib import resources
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,10 +32,11 @@ SENTENCES = [
     "😀 Ça va très bien, merci — l’addition était salée.",
 ]
 BASE: list[Record] = [
-    (f"unit{i % 5}", str(i // 5), " ".join(SENTENCES[: 1 + i % 3] + [SENTENCES[i]])) for i in range(10)
+    (f"unit{i % 5}", str(i // 5), " ".join([*SENTENCES[: 1 + i % 3], SENTENCES[i]])) for i in range(10)
 ]
 BASE += [("unit1", "broken", None), ("unit5", "0", None), ("unit6", "0", SENTENCES[0])]
 Verdicts = dict[tuple[str, str], bool]
+Counts = dict[UnitSupport, list[int]]
 
 EXTREMES = ((8, 8), (1 << 20, 1))  # first chunk of a few pairs; everything in one call of the model
 
@@ -66,11 +67,9 @@ CHANGES += [_joined_by_long_and_odd_texts]
 
 
 def reference_of(model: str) -> ModelReference:
-    """The model, or a skip that says why it is not there."""
+    """How the model is loaded."""
     if model == "scripted":
         return Scripted().reference()
-    if model == "nli-mini" and not (resources.files("tasks.support") / "nli_mini" / "model.onnx").is_file():
-        pytest.skip("nli-mini is not packaged here")
     return ModelReference(name=model, domain="restaurant-reviews")
 
 
@@ -79,12 +78,12 @@ def statements_of(model: str) -> list[Statement]:
     if model == "scripted":
         return STATEMENTS
     domain = load_domain("restaurant-reviews")
-    return [Statement.of(combination.text) for combination in list(domain.file.combinations())[::7]][:9]
+    return [Statement.of(combination.text) for combination in list(domain.file.combinations())[::7]][:5]
 
 
 def score(
     root: Path, reference: ModelReference, statements: list[Statement], records: list[Record], extreme: int
-) -> tuple[Verdicts, dict[UnitSupport, list[int]]]:
+) -> tuple[Verdicts, Counts]:
     """Verdicts and counts of a corpus in a home of its own: nothing comes from an earlier cache."""
     files = 1 + 2 * extreme
     home = initialise_home(root, on_purpose=True)
@@ -104,9 +103,7 @@ def score(
     return verdicts, counts
 
 
-def counts_by_definition(
-    verdicts: Verdicts, statements: list[Statement], records: list[Record]
-) -> dict[UnitSupport, list[int]]:
+def counts_by_definition(verdicts: Verdicts, statements: list[Statement], records: list[Record]) -> Counts:
     """Counts that follow from given verdicts, record by record."""
     units: dict[str, list[str | None]] = {}
     for unit, _, text in records:
@@ -120,14 +117,28 @@ def counts_by_definition(
     }
 
 
+@pytest.fixture(scope="module")
+def answers_before(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Verdicts, Counts]]:
+    """What a model says about BASE, computed once."""
+
+    @cache
+    def answers(model: str) -> tuple[Verdicts, Counts]:
+        return score(tmp_path_factory.mktemp(model), reference_of(model), statements_of(model), BASE, extreme=0)
+
+    return answers
+
+
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("model", ["scripted", "keyword", "nli-mini"])
 def test_other_records_change_no_verdict_and_no_other_count(
-    tmp_path: Path, model: str, change: Callable[[list[Record]], list[Record]]
+    tmp_path: Path,
+    answers_before: Callable[[str], tuple[Verdicts, Counts]],
+    model: str,
+    change: Callable[[list[Record]], list[Record]],
 ) -> None:
     reference, statements, changed = reference_of(model), statements_of(model), change(BASE)
-    before, counts_before = score(tmp_path / "before", reference, statements, BASE, extreme=0)
-    after, counts_after = score(tmp_path / "after", reference, statements, changed, extreme=1)
+    before, counts_before = answers_before(model)
+    after, counts_after = score(tmp_path, reference, statements, changed, extreme=1)
     assert {pair: verdict for pair, verdict in after.items() if pair in before} == {
         pair: verdict for pair, verdict in before.items() if pair in after
     }
@@ -146,6 +157,8 @@ def test_a_model_that_looks_at_neighbours_is_caught_by_this(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("model", ["scripted", "keyword", "nli-mini"])
-def test_the_models_give_both_answers_in_these_tests(tmp_path: Path, model: str) -> None:
-    verdicts, _ = score(tmp_path, reference_of(model), statements_of(model), BASE, extreme=0)
+def test_the_models_give_both_answers_in_these_tests(
+    answers_before: Callable[[str], tuple[Verdicts, Counts]], model: str
+) -> None:
+    verdicts, _ = answers_before(model)
     assert set(verdicts.values()) == {False, True}

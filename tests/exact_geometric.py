@@ -3,8 +3,8 @@
 Shares nothing with the product: e^-x comes from a Taylor series and repeated squaring, not from `decimal`.
 """
 
+import random
 from fractions import Fraction
-from math import ceil, floor
 
 BITS = 420
 ONE = 1 << BITS
@@ -35,8 +35,10 @@ def tail(j: int, rate: Fraction) -> Fraction:
 
 
 def error_bound(margin: int, coin: Fraction, rate: Fraction) -> Fraction:
-    """A rigorous upper bound of Pr[G - margin + B > 0], B ~ Bernoulli(coin)."""
-    return tail_bounds(margin + 1, rate)[1] * (1 - coin) + tail_bounds(margin, rate)[1] * coin
+    """A rigorous upper bound of Pr[G - margin + B > 0], B ~ Bernoulli(coin), margin >= 0."""
+    low, high = exp_bounds(rate)
+    at_margin = exp_bounds(rate * margin)[1] / (1 + low)
+    return at_margin * (high * (1 - coin) + coin)
 
 
 def certificate_law(count: int, n: int, margin: int, coin: Fraction, rate: Fraction) -> list[Fraction]:
@@ -62,10 +64,18 @@ def frontier(epsilon: Fraction, beta: Fraction, steps: int) -> list[Fraction]:
 
 def _taylor(x: Fraction) -> tuple[int, int]:
     """Bounds of e^-x in units of 2^-BITS for 0 <= x <= 2^-19: the series alternates and shrinks."""
-    low, high, term = 0, 0, Fraction(1)
-    for k in range(24):
-        signed = term if k % 2 == 0 else -term
-        low, high = low + floor(signed * ONE), high + ceil(signed * ONE)
-        term = Fraction(ceil(term * x * 2**600 / (k + 1)), 2**600)
-    rest = ceil(term * ONE) + 24
-    return low - rest, high + rest
+    fixed = (x.numerator << BITS) // x.denominator
+    total, term, k = ONE, ONE, 0
+    while term:
+        k += 1
+        term = (term * fixed) // (k << BITS)
+        total += term if k % 2 == 0 else -term
+    return total - 2 * k - 1, total + 2 * k + 1  # each term and x itself are off by less than one unit
+
+
+def epsilons(count: int, seed: int = 20261130) -> list[Fraction]:
+    """Decimals as users and splits give them, from 1e-4 to 40: half of them short, half divided by a count."""
+    source = random.Random(seed)
+    short = [Fraction(f"{10 ** source.uniform(-4, 1.6):.{source.randint(4, 7)}f}") for _ in range(count // 2)]
+    split = [Fraction(source.randint(1, 80), 2 * source.randint(1, 1000)) for _ in range(count - len(short))]
+    return [epsilon for epsilon in short + split if epsilon > 0]

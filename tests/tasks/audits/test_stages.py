@@ -1,0 +1,165 @@
+"""The audit without an orchestrator: exactly once, whatever happens."""
+
+import shutil
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from schemas.errors import UserError
+from tasks.audits.results import run_results
+from tasks.audits.stages import run_audit
+from tasks.ledger import verifier
+from tasks.ledger.log import ReleaseLog
+from tasks.privacy import noise
+from tasks.storage.crash import CRASH_POINTS
+from tests.audits import KILLED, capped, in_child, new_run, release_files, settings_for, write_corpus
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return write_corpus(tmp_path / "reviews.parquet")
+
+
+def spent(home) -> str:
+    return ReleaseLog(home).budget_lines()[0].spent
+
+
+def audit(home, settings) -> dict:
+    run = new_run(home, settings)
+    run_audit(run)
+    return run_results(run)
+
+
+def test_one_command_gives_certificates_that_anyone_can_verify(home, corpus):
+    results = audit(capped(home), settings_for(corpus, epsilon=Decimal(8)))
+    part = results["partitions"][0]
+    assert part["n"] == 40
+    assert len(part["emitted"]) + part["abstained"] == 12
+    lines = verifier.verify(open(part["certificate"], "rb").read(), ReleaseLog(home) and _key(home))
+    assert lines[-1] == "signature: made with the trusted key"
+    assert spent(home) == "8"
+
+
+def _key(home):
+    from tasks.ledger.export import public_key
+
+    return public_key(home)
+
+
+def test_the_same_command_again_scores_nothing_draws_nothing_and_charges_nothing(home, corpus, monkeypatch):
+    first = audit(capped(home), settings_for(corpus))
+    before = release_files(home)
+    assert first["operator"]["pairs_scored"] == 48  # 4 distinct texts x 12 statements
+
+    def refuse(*_):
+        raise AssertionError("noise was drawn again")
+
+    monkeypatch.setattr(noise, "draw_certificates", refuse)
+    second = audit(home, settings_for(corpus))
+    assert second["operator"] == {"pairs_scored": 0, "pairs_reused": 0, "answers_reused": 1}
+    assert second["partitions"] == first["partitions"]
+    assert release_files(home) == before
+    assert spent(home) == "2"
+
+
+def test_another_threshold_on_the_same_certificates_is_free(home, corpus, monkeypatch):
+    first = audit(capped(home), settings_for(corpus))
+    monkeypatch.setattr(noise, "draw_certificates", None)
+    second = audit(home, settings_for(corpus, theta=Decimal("0.10")))
+    assert spent(home) == "2"
+    assert first["partitions"][0]["release_key"] == second["partitions"][0]["release_key"]
+    assert first["partitions"][0]["certificate"] != second["partitions"][0]["certificate"]
+
+
+def test_another_edition_is_a_new_answer_and_is_charged(home, corpus):
+    first = audit(capped(home), settings_for(corpus))
+    second = audit(home, settings_for(corpus, edition=2))
+    assert spent(home) == "4"
+    assert first["partitions"][0]["release_key"] != second["partitions"][0]["release_key"]
+
+
+def test_replaced_content_is_charged_again_on_the_same_account(home, corpus):
+    audit(capped(home, "4"), settings_for(corpus))
+    write_corpus(corpus, opening="Again: ")
+    with pytest.raises(UserError, match="--replace"):
+        audit(home, settings_for(corpus))
+    audit(home, settings_for(corpus, replace=True))
+    assert spent(home) == "4"
+    write_corpus(corpus, opening="Once more: ")
+    with pytest.raises(UserError, match="budget"):
+        audit(home, settings_for(corpus, replace=True))
+    assert spent(home) == "4"
+
+
+def test_renaming_does_not_give_budget_back(home, corpus):
+    audit(capped(home), settings_for(corpus))
+    ReleaseLog(home).set_cap("other", Decimal(8))
+    with pytest.raises(UserError, match="another private corpus"):
+        audit(home, settings_for(corpus, corpus="other"))
+    with pytest.raises(UserError, match="partition_column"):
+        audit(home, settings_for(corpus, partition_column="author", partitions=("a", "b")))
+
+
+def test_a_request_over_the_cap_scores_nothing(home, corpus):
+    with pytest.raises(UserError, match="more than the 1 left of the cap 1"):
+        audit(capped(home, "1"), settings_for(corpus))
+    assert list(home.scores.iterdir()) == []
+    assert spent(home) == "0"
+
+
+def test_a_private_corpus_needs_a_cap(home, corpus):
+    with pytest.raises(UserError, match="no cap"):
+        audit(home, settings_for(corpus))
+
+
+def test_a_restored_backup_is_noticed_and_can_be_accepted_at_a_price(home, corpus, tmp_path):
+    audit(capped(home), settings_for(corpus))
+    backup = tmp_path / "backup.sqlite"
+    log_file = home.private / "release_log.sqlite"
+    shutil.copy(log_file, backup)
+    audit(home, settings_for(corpus, edition=2))
+    for left in home.private.glob("release_log.sqlite*"):
+        left.unlink()
+    shutil.copy(backup, log_file)
+    with pytest.raises(UserError, match="older than its own releases"):
+        audit(home, settings_for(corpus, edition=3))
+    ReleaseLog(home).accept_gap(Decimal(2), "restored from a backup")
+    assert spent(home) == "4"
+    audit(home, settings_for(corpus, edition=3))
+    assert spent(home) == "6"
+
+
+def test_nothing_heavy_is_imported_when_nothing_changed(home, corpus):
+    audit(capped(home), settings_for(corpus))
+    run = new_run(home, settings_for(corpus))
+    code = (
+        "import sys; from tasks.audits.run import open_run; from tasks.audits.stages import run_audit\n"
+        f"run_audit(open_run({str(home.root)!r}, {run.run_id!r}))\n"
+        "print([name for name in ('great_expectations', 'distributed', 'onnxruntime') if name in sys.modules])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", CRASH_POINTS)
+def test_killed_at_a_named_point_the_same_command_still_answers_once(point, tmp_path):
+    """20 kills at each point: one sealed release, one charge, and the files of an undisturbed run, every time."""
+    from tasks.storage.home import initialise_home
+
+    corpus = write_corpus(tmp_path / "reviews.parquet", authors=8)
+    deaths = 0
+    for attempt in range(20):
+        home = capped(initialise_home(tmp_path / f"home{attempt}", on_purpose=True), "2")
+        deaths += in_child(lambda home=home: audit(home, settings_for(corpus)), crash_at=point) == KILLED
+        assert in_child(lambda home=home: audit(home, settings_for(corpus))) == 0
+        log = ReleaseLog(home)
+        log.check()
+        assert len(log.release_keys()) == 1
+        assert [line.spent for line in log.budget_lines()] == ["2"]
+        assert sum(name.startswith("certificates/") for name in release_files(home)) == 1
+        assert not [name for name in release_files(home) if ".tmp-" in name and name.endswith(".json")]
+        shutil.rmtree(home.root)
+    assert deaths == 20

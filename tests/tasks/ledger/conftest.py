@@ -1,0 +1,84 @@
+"""Desks at a release log in SQLite or, where a server can be had, PostgreSQL."""
+
+import secrets
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from desk import Desk
+from postgresql_server import Server, find_binaries, running_server
+
+from tasks.storage.home import Home, initialise_home
+
+
+@pytest.fixture
+def backend() -> str:
+    """sqlite; a test that asks for both parametrises this name."""
+    return "sqlite"
+
+
+@pytest.fixture
+def desk(home: Home, backend: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A home with an empty log."""
+    monkeypatch.delenv("PRIVCERT_LOG_URL", raising=False)
+    if backend == "postgresql":
+        server: Server = request.getfixturevalue("postgresql")
+        monkeypatch.setenv("PRIVCERT_LOG_URL", server.create_database(f"log_{secrets.token_hex(6)}"))
+    return Desk(home)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A server for the session."""
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL server is installed (initdb, pg_ctl)")
+    with running_server(binaries) as server:
+        yield server
+
+
+class SmallDisk:
+    """A file system of 2 MB."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def fill(self) -> Path:
+        """Use up every byte; returns the file to remove again."""
+        filler = self.path / "filler"
+        with filler.open("wb", buffering=0) as file:
+            for size in (65536, 4096, 1):
+                try:
+                    while True:
+                        file.write(b"x" * size)
+                except OSError:
+                    continue
+        return filler
+
+    def remount(self, how: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{how}", str(self.path)], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Needs the right to mount."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    try:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)], capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("no mount command here")
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small file system is not permitted here")
+    try:
+        yield SmallDisk(path)
+    finally:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+@pytest.fixture
+def small_desk(small_disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A home on the small disk."""
+    monkeypatch.delenv("PRIVCERT_LOG_URL", raising=False)
+    return Desk(initialise_home(small_disk.path / "home", on_purpose=True))

@@ -1,0 +1,194 @@
+"""A desk at the release log: stages partitions, asks questions, and does so in processes that get killed."""
+
+import hashlib
+import os
+import pickle
+import secrets
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemas.audit import Scope, UnitSupport
+from schemas.corpora import CorpusSettings
+from schemas.statements import Statement
+from tasks.ledger.log import ReleaseLog
+from tasks.ledger.question import Question, RegisteredPartition
+from tasks.ledger.sealing import Sealed
+from tasks.storage.home import Home
+
+PATIENCE_SECONDS = 120
+THETA = Decimal("0.05")
+
+
+@dataclass
+class Staged:
+    """What ingestion hands over."""
+
+    key: str
+    path: Path
+    units: int
+    content_key: bytes
+
+
+def hashed(*parts: str) -> bytes:
+    """32 bytes that stand for a keyed hash."""
+    return hashlib.sha256("|".join(parts).encode()).digest()
+
+
+@dataclass
+class Desk:
+    """One home and its log."""
+
+    home: Home
+
+    @property
+    def log(self) -> ReleaseLog:
+        return ReleaseLog(self.home)
+
+    @property
+    def database(self) -> Path:
+        return self.home.private / "release_log.sqlite"
+
+    def stage(self, key: str = "all", n: int = 100, content: str = "a", units: Iterable[str] | None = None) -> Staged:
+        """A partition whose records and units follow from `content`, or have these names."""
+        names = [f"{key}-{content}-{i}" for i in range(3)] if units is None else list(units)
+        folder = self.home.private / "staging" / secrets.token_hex(8)
+        folder.mkdir(parents=True)
+        for file, column, kind in (
+            ("units.parquet", "unit_key", "u"),
+            ("record_keys.parquet", "record_key", "r"),
+        ):
+            pq.write_table(pa.table({column: pa.array([hashed(kind, name) for name in names], pa.binary())}), folder / file)
+        return Staged(key, folder, n, hashed(key, content))
+
+    def register(self, *staged: Staged, corpus: str = "reviews", **settings: Any) -> list[RegisteredPartition]:
+        """Register, by default as one private corpus with an author column."""
+        asked = {"source": "records.csv", "corpus": corpus, "unit": "author"} | settings
+        return self.log.register(CorpusSettings(**asked), staged or [self.stage()])
+
+    def seal(self, question: Question, count: int = 50) -> Sealed:
+        return self.log.seal(question, [count] * len(question.statements))
+
+    def publish(self, question: Question, count: int = 50) -> Path:
+        """What an audit does at its end."""
+        log = self.log
+        key = log.seal(question, [count] * len(question.statements)).release_key
+        log.ask_threshold(key, THETA)
+        log.project()
+        return log.write_certificate(key, THETA)
+
+    def charges(self) -> list[dict[str, Any]]:
+        return list(self.log.project().charges.to_pylist())
+
+    def releases(self) -> list[dict[str, Any]]:
+        return list(self.log.project().releases.to_pylist())
+
+    def left(self, line: int = 0) -> str | None:
+        return self.log.budget_lines()[line].left
+
+    def back_up(self) -> Path:
+        copy = self.home.root / f"backup-{secrets.token_hex(4)}"
+        shutil.copy(self.database, copy)
+        assert not self.database.with_name("release_log.sqlite-wal").exists()
+        return copy
+
+    def restore(self, copy: Path) -> None:
+        shutil.copy(copy, self.database)
+
+    def alter(self, statement: str) -> None:
+        """Change the SQLite file behind the log's back."""
+        connection = sqlite3.connect(self.database)
+        changed = connection.executescript if ";" in statement else connection.execute
+        changed(statement)
+        connection.commit()
+        connection.close()
+
+
+def ask(
+    partition: RegisteredPartition,
+    epsilon: str = "0.1",
+    edition: int = 1,
+    statements: Sequence[str] = ("A", "B"),
+    mechanism: str = "frontier",
+    scope: Scope = Scope.REPORT,
+    **other: Any,
+) -> Question:
+    """A question about the partition."""
+    asked: dict[str, Any] = {
+        "partition": partition,
+        "statements": tuple(Statement.of(text) for text in statements),
+        "proposer": "file",
+        "model": "keyword",
+        "model_fingerprint": "f" * 64,
+        "model_description": {"rules": "of a test"},
+        "unit_support": UnitSupport.ANY,
+        "mechanism": mechanism,
+        "epsilon": Decimal(epsilon),
+        "beta": Decimal("0.05"),
+        "scope": scope,
+        "edition": edition,
+    }
+    return Question(**(asked | other))
+
+
+@dataclass
+class Ended:
+    """How a child process ended: by a signal, or with what its action returned or raised."""
+
+    signal: int
+    value: Any = None
+    error: str | None = None
+
+
+def in_child(action: Callable[[], Any], crash_at: str | None = None) -> Ended:
+    """Run in a forked process that kills itself at the named place."""
+    return in_children([action], crash_at)[0]
+
+
+def in_children(actions: Sequence[Callable[[], Any]], crash_at: str | None = None) -> list[Ended]:
+    """Run each in its own forked process; all wait for each other before they start."""
+    gate, opener = os.pipe()
+    children = [_start(action, gate, opener, crash_at) for action in actions]
+    os.close(gate)
+    os.close(opener)
+    return [_end(*child) for child in children]
+
+
+def _start(action: Callable[[], Any], gate: int, opener: int, crash_at: str | None) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return pid, reader
+    try:
+        signal.alarm(PATIENCE_SECONDS)
+        os.close(opener)
+        os.read(gate, 1)
+        if crash_at:
+            os.environ["PRIVCERT_CRASH_AT"] = crash_at
+        try:
+            answer = Ended(0, action())
+        except Exception as error:
+            answer = Ended(0, None, f"{type(error).__name__}: {error}")
+        with os.fdopen(writer, "wb") as pipe:
+            pickle.dump(answer, pipe)
+    finally:
+        os._exit(0)
+
+
+def _end(pid: int, reader: int) -> Ended:
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        return Ended(os.WTERMSIG(status))
+    ended: Ended = pickle.loads(said)
+    return ended

@@ -1,0 +1,72 @@
+"""Suites: they see empty views, dropped expectations and values of the wrong kind, and keep no value."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tasks.reporting.database import fill
+from tasks.reporting.projection import release_tables
+from tasks.reporting.validation import InvalidWarehouseError, validate_views
+from tests.projections import few_releases
+from warehouse.views import Expectation, View, database_views, folder_views
+
+CANARY = "CANARY-77d0e2"
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    tables = release_tables(few_releases())
+    with duckdb.connect() as connection:
+        fill(connection, tables, database_views("reports", tables))
+        yield connection
+
+
+def one_view(name: str, *expectations: Expectation) -> View:
+    return View(name, "reports", "", expectations)
+
+
+@pytest.mark.parametrize("view", folder_views("reports"), ids=lambda view: view.name)
+def test_no_report_may_be_empty_when_its_tables_are_not(connection: duckdb.DuckDBPyConnection, view: View) -> None:
+    """Every map expectation passes on an empty view; the suite must fail even so."""
+    connection.execute(f"create table kept as select * from {view.name} limit 0")
+    connection.execute(f"create or replace view {view.name} as select * from kept")
+    with pytest.raises(InvalidWarehouseError, match=rf"view {view.name} does not pass .*(row_count|sum)"):
+        validate_views(connection, [view])
+
+
+def test_an_unknown_expectation_is_a_failure_and_not_left_out(connection: duckdb.DuckDBPyConnection) -> None:
+    known = Expectation("expect_column_values_to_not_be_null", {"column": "n"})
+    unknown = Expectation("expect_columns_to_be_nice", {"column": "n"})
+    with pytest.raises(InvalidWarehouseError, match="does not pass expect_columns_to_be_nice$"):
+        validate_views(connection, [one_view("releases", known, unknown)])
+
+
+def test_an_expectation_that_raises_is_a_failure(connection: duckdb.DuckDBPyConnection) -> None:
+    wrong = Expectation("expect_column_values_to_be_between", {"column": "corpus", "min_value": 0})
+    with pytest.raises(InvalidWarehouseError, match="view releases does not pass expect_column_values_to_be_between"):
+        validate_views(connection, [one_view("releases", wrong)])
+
+
+def test_failing_values_are_nowhere(
+    connection: duckdb.DuckDBPyConnection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    connection.execute(f"create view spoiled as select '{CANARY}' as text, 1 as number")
+    suite = [
+        Expectation("expect_column_values_to_be_in_set", {"column": "text", "value_set": ["other"]}),
+        Expectation("expect_column_max_to_be_between", {"column": "text", "max_value": 3}),
+        Expectation("expect_column_values_to_match_regex", {"column": "number", "regex": "x"}),
+    ]
+    with pytest.raises(InvalidWarehouseError) as raised:
+        validate_views(connection, [one_view("spoiled", *suite)])
+    assert CANARY not in str(raised.value) + "".join(capfd.readouterr()) + caplog.text
+    assert raised.value.__cause__ is None and raised.value.__context__ is None
+    assert os.listdir(tmp_path) == []

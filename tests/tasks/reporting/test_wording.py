@@ -1,0 +1,65 @@
+"""Words for units, and figures that are never rounded in the certificate's favour."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.reporting.wording import Units, exact_percent, lower_percent, union_bound, upper_percent
+
+
+def share(text: str) -> Fraction:
+    number, sign = text.split("\N{NO-BREAK SPACE}")
+    assert sign == "%"
+    return Fraction(number) / 100
+
+
+counts = st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(counts)
+def test_a_lower_bound_is_rounded_down_and_a_margin_up_by_less_than_a_digit(count: tuple[int, int]) -> None:
+    units, n = count
+    digit = Fraction(1, 1000 if n <= 1000 else 10_000)
+    assert 0 <= Fraction(units, n) - share(lower_percent(units, n)) < digit
+    assert 0 <= share(upper_percent(units, n)) - Fraction(units, n) < digit
+
+
+@given(st.decimals(0, 1, places=12))
+def test_a_threshold_is_written_exactly(theta: Decimal) -> None:
+    assert share(exact_percent(str(theta))) == Fraction(theta)
+
+
+def test_a_partition_without_units_has_no_share() -> None:
+    assert share(lower_percent(0, 0)) == 0
+
+
+@pytest.mark.parametrize(("beta", "times", "total"), [("0.05", 3, "0.15"), ("0.1", 3, "0.3"), ("0.05", 200, "1")])
+def test_the_union_bound_is_exact_and_at_most_one(beta: str, times: int, total: str) -> None:
+    assert union_bound(beta, times) == total
+
+
+@pytest.mark.parametrize(
+    ("unit", "one", "many"),
+    [
+        ("author", "author", "authors"),
+        ("user_id", "user", "users"),
+        ("case_id", "case", "cases"),
+        ("company", "company", "companies"),
+        ("day", "day", "days"),
+        ("branch", "branch", "branches"),
+        ("_id", "unit", "units"),
+    ],
+)
+def test_a_unit_column_becomes_a_word(unit: str, one: str, many: str) -> None:
+    units = Units(unit, "any")
+    assert (units.one, units.many) == (one, many)
+    assert (units.counted(1), units.counted(1800)) == (f"1 {one}", f"1,800 {many}")
+
+
+def test_user_units_are_counted_and_never_their_records() -> None:
+    assert Units("author", "any").supporting == "authors with at least one record that supports the statement"
+    assert Units("author", "all").supporting == "authors all of whose records support the statement"
+    assert Units("record", "any").supporting == "records that support the statement"
