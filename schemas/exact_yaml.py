@@ -10,6 +10,7 @@ from schemas.errors import UserError
 
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?\Z|[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 MAX_BYTES = 4 * 1024 * 1024
+MAX_DEPTH = 12  # a domain file needs 7; deeper nesting exhausts the stack of the YAML composer
 
 
 class _Loader(yaml.SafeLoader):
@@ -26,11 +27,16 @@ def _number(loader: _Loader, node: yaml.ScalarNode) -> Decimal | int:
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    if not all(isinstance(key, str) for key in keys):
-        raise yaml.constructor.ConstructorError(None, None, "a key is not text", node.start_mark)
-    if len(set(keys)) != len(keys):
-        raise yaml.constructor.ConstructorError(None, None, "a key occurs twice", node.start_mark)
+    seen: set[str] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, str):
+            raise yaml.constructor.ConstructorError(None, None, "a key is not text", key_node.start_mark)
+        if key == "<<":
+            raise yaml.constructor.ConstructorError(None, None, "merge keys (<<) are not allowed", key_node.start_mark)
+        if key in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key[:60]!r} is given twice", key_node.start_mark)
+        seen.add(key)
     return loader.construct_mapping(node, deep=True)
 
 
@@ -70,11 +76,33 @@ def load_yaml(text: str) -> Any:
     if len(text) > MAX_BYTES:
         raise UserError("YAML: the file is larger than 4 MiB")
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, _Loader)):
-            raise UserError("YAML: aliases (*name) are not allowed")
+        _refuse_tricks(text)
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of SafeLoader
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise UserError(f"YAML: line {line}: {error.problem}") from None
-    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError):
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(_one_line(f"YAML: line {line}: {error.problem or error.context}")) from None
+    except yaml.reader.ReaderError:
+        raise UserError("YAML: special characters are not allowed") from None
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError):  # e.g. a number of 5,000 digits
         raise UserError("YAML: the file cannot be read") from None
+
+
+def _refuse_tricks(text: str) -> None:
+    """Anchors, aliases, tags, several documents and deep nesting have no use here, and known abuses."""
+    depth, documents = 0, 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if getattr(event, "anchor", None) is not None:  # an alias has one too
+            raise UserError(f"YAML: line {line}: anchors and aliases (& and *) are not allowed")
+        if getattr(event, "tag", None) is not None:
+            raise UserError(f"YAML: line {line}: tags (!) are not allowed")
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if documents > 1:
+            raise UserError(f"YAML: line {line}: one document only")
+        if depth > MAX_DEPTH:
+            raise UserError(f"YAML: line {line}: nested deeper than {MAX_DEPTH}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]

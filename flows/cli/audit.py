@@ -41,8 +41,8 @@ def command(source: str, as_json: bool, **flags: object) -> None:
 
 def run_flow(settings: AuditSettings, *, quiet: bool) -> dict[str, object]:
     """Run the Prefect flow on these settings, with a progress bar unless `quiet`; its results."""
-    from tasks.audits.preflight import preflight
     from tasks.audits.prefect_environment import use_private_prefect
+    from tasks.audits.preflight import preflight
     from tasks.audits.run import open_run, write_request
 
     home = home_for(settings.visibility)

@@ -1,4 +1,4 @@
-"""The HTML report of one release at one threshold: one file, no script, nothing from any host, the same bytes always."""
+"""The HTML report of one release at one threshold: one file, no script, no other host, the same bytes always."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,20 +1,17 @@
 """Read a domain file: a shipped one by name, or a user's own by path."""
 
 import hashlib
-from collections.abc import Hashable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from schemas.domain_files import DomainFile
 from schemas.errors import UserError
+from schemas.exact_yaml import load_yaml
 
 MAX_FILE_BYTES = 256 * 1024
-MAX_DEPTH = 12  # a domain file needs 7; deeper nesting exhausts the stack of the YAML composer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +57,9 @@ def parse_domain(content: bytes, label: str) -> Domain:
         line = content.count(b"\n", 0, error.start) + 1
         raise UserError(f"{where}: line {line}: is not UTF-8") from None
     try:
-        _refuse_tricks(text)
-        plain = yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(_one_line(f"{where}: line {line}: {error.problem or error.context}")) from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date, a number of 5,000 digits
-        raise UserError(_one_line(f"{where}: {error}")) from None
+        plain = load_yaml(text)
+    except UserError as error:
+        raise UserError(f"{where}: {str(error).removeprefix('YAML: ')}") from None
     if not isinstance(plain, dict):
         raise UserError(
             f"{where}: must be a mapping with name, language, unit_words, seed, keyword, dimensions, templates"
@@ -94,39 +87,3 @@ def _read(path: Path) -> bytes:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())[:500]
-
-
-def _refuse_tricks(text: str) -> None:
-    """Anchors, aliases, tags, several documents and deep nesting have no use here, and known abuses."""
-    depth, documents = 0, 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        line = event.start_mark.line if event.start_mark else 0
-        if getattr(event, "anchor", None) is not None:  # an alias has one too
-            raise _refused("anchors and aliases (& and *) are not allowed", line)
-        if getattr(event, "tag", None) is not None:
-            raise _refused("tags (!) are not allowed", line)
-        documents += isinstance(event, yaml.DocumentStartEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if documents > 1:
-            raise _refused("one document only", line)
-        if depth > MAX_DEPTH:
-            raise _refused(f"nested deeper than {MAX_DEPTH}", line)
-
-
-def _refused(reason: str, line: int) -> yaml.YAMLError:
-    return yaml.YAMLError(f"line {line + 1}: {reason}")
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """SafeLoader that refuses a key given twice and the merge key, which it would otherwise pass over."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:merge":
-                raise _refused("merge keys (<<) are not allowed", key.start_mark.line)
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise _refused(f"key '{key.value}' is given twice", key.start_mark.line)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)

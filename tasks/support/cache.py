@@ -139,8 +139,11 @@ class ScoreCache:
         Raises UserError when the disk refuses.
         """
         self._drop_stale_files()
-        sizes = {path: path.stat().st_size for path in self._parts() if path.exists()}
-        small = sorted((path for path in sizes if sizes[path] < SMALL_PART_BYTES), key=lambda path: sizes[path])
+        sizes: dict[Path, int] = {}
+        for path in self._parts():
+            with suppress(FileNotFoundError):  # another process may merge too
+                sizes[path] = path.stat().st_size
+        small = sorted((path for path in sizes if sizes[path] < SMALL_PART_BYTES), key=sizes.__getitem__)
         if len(small) < MERGE_FROM_PARTS:
             return
         sources = _mergeable((path, part) for path in small if (part := self._read_part(path)) is not None)

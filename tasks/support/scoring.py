@@ -51,8 +51,8 @@ def score_version(
     call continues and scores again at most what was in flight. Where nothing is missing, Dask is not imported.
     progress: called with the share of the missing pairs that are done, 0 to 1; for the operator's terminal only.
 
-    Raises UserError (disk full, no such model, no cluster) and ScoringError (a model that fails); neither holds a
-    private value. ValueError for statements that are not distinct.
+    Raises UserError (disk full, no such model, no cluster), ScoringError (a model that fails) and
+    ContradictoryVerdictsError; none holds a private value. ValueError for statements that are not distinct.
     """
     if len({statement.statement_id for statement in statements}) < len(statements):
         raise ValueError("statements must be distinct")

@@ -2,13 +2,14 @@
 -- Reads: base.budgets.
 create view staging.budgets as
 select
-    account,
-    ledger_line,
-    cap,
-    spent,
+    budgets.account,
+    budgets.ledger_line,
+    budgets.cap,
+    budgets.spent,
     budgets.left as budget_left,
-    cap_nats,
-    spent_nats,
-    cap is not null as is_capped,
-    coalesce(spent_nats > cap_nats, false) as is_overspent  -- only an accepted gap after a restored backup may do that
+    budgets.cap_nats,
+    budgets.spent_nats,
+    budgets.cap is not null as is_capped,
+    -- Only an accepted gap after a restored backup may do that.
+    coalesce(budgets.spent_nats > budgets.cap_nats, false) as is_overspent
 from base.budgets as budgets;

@@ -67,7 +67,7 @@ class Seen:
 def stage(settings: CorpusSettings, home: Home) -> dict[str, Seen]:
     """Stage in a folder that is gone afterwards; what was staged, by partition key."""
     with tempfile.TemporaryDirectory(dir=home.private) as folder:
-        return {key: seen for key, seen in look_at(stage_corpus(settings, home, Path(folder) / "staging")).items()}
+        return look_at(stage_corpus(settings, home, Path(folder) / "staging"))
 
 
 def look_at(staged: StagedCorpus) -> dict[str, Seen]:

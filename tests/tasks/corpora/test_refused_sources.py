@@ -281,7 +281,7 @@ def test_a_fault_of_ours_tells_nothing_either(tmp_path: Path, home: Home, monkey
         raise ValueError(CANARY)
 
     monkeypatch.setattr("tasks.corpora.staging.check_corpus", fail)
-    with pytest.raises(RuntimeError, match="^ingestion failed unexpectedly") as error:
+    with pytest.raises(RuntimeError, match=r"^ingestion failed unexpectedly") as error:
         stage(corpus(parquet()(tmp_path)), home)
     assert CANARY not in "".join(traceback.format_exception(error.value))
     assert CANARY in (home.private / "problems" / "ingest-c.json").read_text()
@@ -295,7 +295,7 @@ def test_a_file_that_may_not_be_read_is_refused() -> None:
         path.chmod(0o600)
         os.seteuid(65534)
         try:
-            with pytest.raises(SourceError, match="^source: permission denied") as error:
+            with pytest.raises(SourceError, match=r"^source: permission denied") as error:
                 list(read_source(corpus(path)))
         finally:
             os.seteuid(0)
@@ -311,7 +311,7 @@ def test_a_folder_inside_that_may_not_be_read_stops_the_run() -> None:
         os.seteuid(65534)
         try:
             for source, unit in ((name, None), (f"{name}/*/*.csv", "author")):
-                with pytest.raises(SourceError, match="^source: permission denied"):
+                with pytest.raises(SourceError, match=r"^source: permission denied"):
                     list(read_source(corpus(source, unit=unit)))
         finally:
             os.seteuid(0)

@@ -26,7 +26,7 @@ SCHEMA = pa.schema([("id", pa.string()), ("author", pa.string()), ("text", pa.st
         max_size=8,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_same_records_in_any_format_are_the_same_corpus(shared_home: Home, rows: list[Row]) -> None:
     asked = {"unit_rule": "as_written", "max_unreadable": "1"}
     with tempfile.TemporaryDirectory() as name:

@@ -37,7 +37,7 @@ LENIENT = {"max_unreadable": "1", "max_characters": 100}
 
 
 @given(rows, st.randoms(use_true_random=False), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_order_of_rows_and_files_changes_nothing(
     shared_home: Home, rows: list[Row], chance: random.Random, cut: int
 ) -> None:
@@ -53,7 +53,7 @@ def test_the_order_of_rows_and_files_changes_nothing(
 
 
 @given(rows, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_exact_duplicates_are_dropped_and_counted_and_any_other_change_is_noticed(
     shared_home: Home, rows: list[Row], data: st.DataObject
 ) -> None:
@@ -123,7 +123,6 @@ def test_unreadable_records_stay_in_n_and_are_listed_for_the_operator(tmp_path: 
 
 def test_one_broken_byte_marks_its_record_and_shifts_no_other(tmp_path: Path, home: Home) -> None:
     path = tmp_path / "c.csv"
-    path.write_bytes(b'id,author,text\n1,a,"broken \xff, ""here"""\n2,b,lead byte \xc3,\n'.replace(b",\n2", b"\n2"))
     path.write_bytes(b'id,text,author\n1,"broken \xff, ""here""",a\n2,lead byte \xc3,b\n3,"fine\r\n\0too",c\n')
     seen = stage_one(corpus(path, max_unreadable="1"), home)
     assert seen.quarantine == {("a", "1", "broken_encoding"), ("b", "2", "broken_encoding")}
@@ -228,7 +227,7 @@ def _content(staged: dict[str, object]) -> dict[str, object]:
 def test_a_failed_run_leaves_nothing_behind(tmp_path: Path, home: Home) -> None:
     staging = home.private / "staging"
     bad = write_jsonl(tmp_path / "c.jsonl", [*ROWS, {"id": None, "author": "x", "text": "secret"}])
-    with pytest.raises(UserError, match="^id: "):
+    with pytest.raises(UserError, match=r"^id: "):
         stage_corpus(corpus(bad), home, staging)
     assert not staging.exists()
     assert look_at(stage_corpus(corpus(write_csv(tmp_path / "c.csv", ROWS)), home, staging))["all"].units == 2

@@ -66,7 +66,9 @@ class Desk:
             ("units.parquet", "unit_key", "u"),
             ("record_keys.parquet", "record_key", "r"),
         ):
-            pq.write_table(pa.table({column: pa.array([hashed(kind, name) for name in names], pa.binary())}), folder / file)
+            pq.write_table(
+                pa.table({column: pa.array([hashed(kind, name) for name in names], pa.binary())}), folder / file
+            )
         return Staged(key, folder, n, hashed(key, content))
 
     def register(self, *staged: Staged, corpus: str = "reviews", **settings: Any) -> list[RegisteredPartition]:

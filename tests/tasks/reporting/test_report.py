@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterator
 from decimal import Decimal
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
@@ -200,5 +199,6 @@ _LOOK = """() => JSON.stringify({
     dots: document.querySelectorAll('circle').length,
     outside: [...document.querySelectorAll('main *')].filter(
         one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length,
-    smallest: Math.min(...[...document.querySelectorAll('main *')].map(one => parseFloat(getComputedStyle(one).fontSize))),
+    smallest: Math.min(...[...document.querySelectorAll('main *')].map(
+        one => parseFloat(getComputedStyle(one).fontSize))),
 })"""

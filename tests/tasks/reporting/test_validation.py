@@ -40,7 +40,7 @@ def test_no_report_may_be_empty_when_its_tables_are_not(connection: duckdb.DuckD
 def test_an_unknown_expectation_is_a_failure_and_not_left_out(connection: duckdb.DuckDBPyConnection) -> None:
     known = Expectation("expect_column_values_to_not_be_null", {"column": "n"})
     unknown = Expectation("expect_columns_to_be_nice", {"column": "n"})
-    with pytest.raises(InvalidWarehouseError, match="does not pass expect_columns_to_be_nice$"):
+    with pytest.raises(InvalidWarehouseError, match=r"does not pass expect_columns_to_be_nice$"):
         validate_views(connection, [one_view("releases", known, unknown)])
 
 
