@@ -20,9 +20,9 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
     """A temporary path beside `path`; renamed over it, durably, when the block ends without an error.
 
     A reader sees the old file or the new one, never a part; after a crash the temporary file may remain, with a
-    name that starts with '.tmp-'.
+    name that starts with '.tmp-' and ends in '.part' (patterns such as *.json do not find it).
     """
-    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}-{path.name}")
+    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}-{path.name}.part")
     try:
         yield temporary
         os.chmod(temporary, mode)

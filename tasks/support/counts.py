@@ -1,6 +1,6 @@
 """Support counts: how many units support each statement. Private until a mechanism has certified them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from schemas.audit import UnitSupport
 from schemas.statements import Statement
 from tasks.storage.home import Home
-from tasks.support.bits import Bits, empty, full, population_of_columns, row_blocks, width_of
+from tasks.support.bits import Bits, empty, full, population_of_columns, row_blocks, unpack, width_of
 from tasks.support.cache import ScoreCache
 from tasks.support.texts import VersionTexts, index_texts
 
@@ -35,20 +35,34 @@ def support_counts(
     Raises MissingVerdictError when a pair was not scored, ContradictoryVerdictsError, ValueError for statements that
     are not distinct.
     """
+    blocks = _unit_bits(version_path, statements, fingerprint, unit_support, home)
+    counts = [population_of_columns(supported, columns) for supported, columns in blocks]
+    return np.concatenate([np.empty(0, np.int64), *counts])
+
+
+def unit_verdicts(
+    version_path: Path, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
+) -> NDArray[np.bool_]:
+    """Which unit supports which statement; shape (n, len(statements)). Private; raises as `support_counts` does."""
+    blocks = _unit_bits(version_path, statements, fingerprint, unit_support, home)
+    return np.concatenate([unpack(supported, columns) for supported, columns in blocks], axis=1)
+
+
+def _unit_bits(
+    version_path: Path, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
+) -> Iterator[tuple[Bits, int]]:
+    """Packed rows of units for one block of statements after another, with the number of statements in it."""
     if len({statement.statement_id for statement in statements}) < len(statements):
         raise ValueError("statements must be distinct")
     texts, cache = index_texts(version_path), ScoreCache.of(home, fingerprint)
     ids = [statement.statement_id for statement in statements]
-    counts = [np.empty(0, np.int64)]
     step = _statements_at_once(len(texts.keys) * 2 + texts.units)
     for start in range(0, len(ids), step):
         block = ids[start : start + step]
         found = cache.read(texts.keys, block)
         if not np.array_equal(found.known, full(len(texts.keys), len(block))):
             raise MissingVerdictError
-        supported = _supported_by_units(texts, found.verdict, len(block), unit_support)
-        counts.append(population_of_columns(supported, len(block)))
-    return np.concatenate(counts)
+        yield _supported_by_units(texts, found.verdict, len(block), unit_support), len(block)
 
 
 def _supported_by_units(texts: VersionTexts, verdict: Bits, columns: int, unit_support: UnitSupport) -> Bits:

@@ -32,7 +32,7 @@ class Server:
         self.control("stop", "-m", "immediate")
 
     def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60"
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60 -c fsync=off"
         self.control("start", "-w", "-o", options, "-l", str(self.folder / "server.log"))
 
     def control(self, *arguments: str) -> None:
