@@ -45,7 +45,7 @@ class ReleaseLog:
 
     def check_corpus(self, settings: CorpusSettings) -> None:
         """Refuse, before any data is read, what registration would refuse whatever the data are."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
             registration.check_corpus(connection, self._home, settings)
 

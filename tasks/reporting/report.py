@@ -1,12 +1,14 @@
 """The HTML report of one release at one threshold: one file, no script, no other host, the same bytes always."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from schemas.releases import Projection
@@ -68,7 +70,7 @@ class _Facts:
 
 def _facts(projection: Projection, release_key: str, theta: str) -> _Facts:
     """Ask the same views that analysts ask, so that report and SQL cannot differ."""
-    tables = release_tables(projection)
+    tables = release_tables(_same_partition(projection, release_key))
     with duckdb.connect(config={"threads": 1, "python_enable_replacements": False}) as connection:
         fill(connection, tables, database_views("reports", tables))
         asked = [release_key, theta]
@@ -85,6 +87,23 @@ def _facts(projection: Projection, release_key: str, theta: str) -> _Facts:
             chain_head=projection.chain_head,
             ledger_id=projection.ledger_id,
         )
+
+
+def _same_partition(projection: Projection, release_key: str) -> Projection:
+    """Only the releases of this one's partition, where all editions of its question are; budgets and charges whole."""
+    rows = projection.releases.to_pylist()
+    places = {(row["corpus"], row["partition"]) for row in rows if row["release_key"] == release_key}
+    keys = pa.array([row["release_key"] for row in rows if (row["corpus"], row["partition"]) in places], pa.string())
+
+    def kept(table: pa.Table) -> pa.Table:
+        return table.filter(pc.is_in(table["release_key"], keys))
+
+    return replace(
+        projection,
+        releases=kept(projection.releases),
+        certificates=kept(projection.certificates),
+        thresholds=kept(projection.thresholds),
+    )
 
 
 def _select(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]) -> list[Row]:
