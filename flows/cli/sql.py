@@ -1,5 +1,6 @@
 """privcert sql."""
 
+import shutil
 import sys
 
 import click
@@ -20,6 +21,12 @@ def command(query: str, operator: bool, output: str, as_json: bool) -> None:
     """
     from tasks.reporting.sql import run_sql
 
-    answer = run_sql(present_home(), query, operator=operator, output="json" if as_json else output)
+    home = present_home()
+    if operator:
+        from tasks.reporting.projection import build_operator_database
+
+        build_operator_database(home)  # does nothing when no run came since
+    width = shutil.get_terminal_size().columns
+    answer = run_sql(home, query, operator=operator, output="json" if as_json else output, width=width)
     sys.stdout.buffer.write(answer if isinstance(answer, bytes) else answer.encode())
     sys.stdout.buffer.flush()

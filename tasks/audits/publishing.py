@@ -5,7 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from tasks.ledger.log import ReleaseLog
-from tasks.reporting.projection import build_operator_database, build_release_database
+from tasks.reporting.projection import build_operator_database, build_release_database, publishing
 from tasks.reporting.report import write_report
 from tasks.storage.home import Home
 
@@ -16,10 +16,11 @@ def publish(home: Home, wanted: Iterable[tuple[str, Decimal]], *, rebuild: bool 
     Reads sealed payloads only; what has not changed is left as it is, to the byte.
     """
     log = ReleaseLog(home)
-    projection = log.project()
-    files = [build_release_database(projection, home, rebuild=rebuild)]
-    for key, theta in wanted:
-        files += [log.write_certificate(key, theta), write_report(projection, key, theta, home)]
+    with publishing(home):  # one publisher at a time: an older projection never replaces a newer one
+        projection = log.project()
+        files = [build_release_database(projection, home, rebuild=rebuild)]
+        for key, theta in wanted:
+            files += [log.write_certificate(key, theta), write_report(projection, key, theta, home)]
     return files
 
 

@@ -57,7 +57,7 @@ def _partition(run: Run, log: ReleaseLog, release_key: str, theta: Decimal) -> d
         "scope": payload["question"]["scope"],
         "margin_units": margin,
         "margin": margin / n if n else None,
-        "vacuous": is_vacuous(margin, n, exact),
+        "vacuous": is_vacuous(Fraction(margin), n, exact),
         "emitted": emitted,
         "abstained": len(ranked) - len(emitted),
         "certificate": _under(run.home.release, "certificates", f"{stem}.json"),

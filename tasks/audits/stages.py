@@ -79,14 +79,19 @@ def certify_stage(run: Run, partition: str) -> None:
 
 
 def publish_stage(run: Run) -> None:
-    """Project the log: release database, certificate file and report a partition; the operator's database."""
+    """Project the log: release database, then a certificate file and a report for each partition.
+
+    The operator's database changes with every run; it is built when an answer is new, or when it is next queried.
+    """
     from tasks.audits.publishing import publish  # late: the stages before it need no DuckDB
     from tasks.reporting.projection import build_operator_database
 
-    publish(run.home, [(str(facts["release_key"]), run.settings.theta) for facts in run.notes().values()])
+    facts = run.notes().values()
+    publish(run.home, [(str(fact["release_key"]), run.settings.theta) for fact in facts])
     model = _model(run)
     run.save_summary(model.name, model.fingerprint)
-    build_operator_database(run.home)
+    if not all(fact["was_sealed"] for fact in facts):
+        build_operator_database(run.home)
     report("publish", 1)
 
 

@@ -38,6 +38,9 @@ def set_cap(connection: Connection, account: str, epsilon: Decimal, reason: str 
         raise UserError(f"reason: raising the cap of {account} from {decimal_text(before)} needs --reason TEXT")
     if before is not None and epsilon == before:
         return
+    spent = max((Fraction(line.spent) for line in _account_lines(connection, account)), default=Fraction(0))
+    if epsilon < spent:
+        raise UserError(f"cap: {account} has spent {exact_text(spent)} already; set at least that")
     append(
         connection,
         "cap",

@@ -7,7 +7,7 @@ from fractions import Fraction
 from schemas.audit import Scope
 from tasks.privacy.mechanisms import MECHANISMS
 from tasks.privacy.scope import beta_per_statement
-from tasks.privacy.thresholds import threshold_units
+from tasks.privacy.thresholds import is_vacuous, threshold_units
 
 POWERS = ("0.5", "0.8", "0.95")
 
@@ -52,7 +52,7 @@ def plan(
         epsilon_per_statement=epsilon_each,
         beta_per_statement=beta_each,
         margin_units=margin,
-        vacuous=threshold_units(n, theta) + margin > n,
+        vacuous=is_vacuous(margin, n, theta),
         smallest_count_emitted={
             power: _smallest(n, lambda count, at=float(power): chosen.emit_probability(count, n, theta) >= at)  # type: ignore[misc]
             for power in POWERS

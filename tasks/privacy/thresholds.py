@@ -29,6 +29,10 @@ def emits(certificate_units: int, n: int, theta: Fraction) -> bool:
     return n > 0 and min(max(certificate_units, 0), n) >= threshold_units(n, theta)
 
 
-def is_vacuous(margin_units: int, n: int, theta: Fraction) -> bool:
-    """Does t + margin exceed n? Then even a statement that all units support is emitted by luck only."""
-    return threshold_units(n, theta) + margin_units > n
+def is_vacuous(margin_units: Fraction, n: int, theta: Fraction) -> bool:
+    """Does t + margin exceed n? Then even a statement that all units support is emitted by luck only.
+
+    At theta = 0 everything is emitted; with n = 0 nothing is asked.
+    """
+    threshold = threshold_units(n, theta)
+    return n == 0 or (threshold > 0 and threshold + margin_units > n)

@@ -64,7 +64,7 @@ def unrelated_corpus(path: Path) -> Path:
 
 
 def write(path: Path, rows: list[tuple[str, str, str]]) -> Path:
-    pq.write_table(pa.table({name: list(column) for name, column in zip(("id", "author", "text"), zip(*rows))}), path)
+    pq.write_table(pa.Table.from_pylist([dict(zip(("id", "author", "text"), row, strict=True)) for row in rows]), path)
     return path
 
 

@@ -3,14 +3,19 @@
 create view budget as
 with
 charged as (
+    -- a line `*` sums its whole account; a charge `*` (an accepted gap) counts on every line of its account
     select
-        account,
-        ledger_line,
+        budgets.account,
+        budgets.ledger_line,
         count(*) as charges,
-        count(*) filter (where kind = 'gap') as gaps,
-        max(day) as last_charged_day
-    from staging.charges
-    group by account, ledger_line
+        count(*) filter (where charges.kind = 'gap') as gaps,
+        max(charges.day) as last_charged_day
+    from staging.budgets as budgets
+    inner join staging.charges as charges
+        on
+            budgets.account = charges.account
+            and (budgets.ledger_line = '*' or charges.ledger_line in ('*', budgets.ledger_line))
+    group by budgets.account, budgets.ledger_line
 )
 
 select

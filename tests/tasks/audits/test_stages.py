@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from schemas.errors import UserError
 from tasks.audits.results import run_results
 from tasks.audits.stages import run_audit
 from tasks.ledger import verifier
+from tasks.ledger.export import public_key
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy import noise
 from tasks.storage.crash import CRASH_POINTS
@@ -37,15 +39,9 @@ def test_one_command_gives_certificates_that_anyone_can_verify(home, corpus):
     part = results["partitions"][0]
     assert part["n"] == 40
     assert len(part["emitted"]) + part["abstained"] == 12
-    lines = verifier.verify(open(part["certificate"], "rb").read(), ReleaseLog(home) and _key(home))
+    lines = verifier.verify(Path(part["certificate"]).read_bytes(), public_key(home))
     assert lines[-1] == "signature: made with the trusted key"
     assert spent(home) == "8"
-
-
-def _key(home):
-    from tasks.ledger.export import public_key
-
-    return public_key(home)
 
 
 def test_the_same_command_again_scores_nothing_draws_nothing_and_charges_nothing(home, corpus, monkeypatch):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from desk import Desk
 from postgresql_server import Server, find_binaries, running_server
+from small_disks import SmallDisk
 
 from tasks.storage.home import Home, initialise_home
 
@@ -36,28 +37,6 @@ def postgresql() -> Iterator[Server]:
         pytest.skip("no PostgreSQL server is installed (initdb, pg_ctl)")
     with running_server(binaries) as server:
         yield server
-
-
-class SmallDisk:
-    """A file system of 2 MB."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def fill(self) -> Path:
-        """Use up every byte; returns the file to remove again."""
-        filler = self.path / "filler"
-        with filler.open("wb", buffering=0) as file:
-            for size in (65536, 4096, 1):
-                try:
-                    while True:
-                        file.write(b"x" * size)
-                except OSError:
-                    continue
-        return filler
-
-    def remount(self, how: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,{how}", str(self.path)], check=True)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_the_smallest_double_is_refused_by_the_sum_and_by_the_sampler(desk: Desk
 
 def test_amounts_with_more_digits_than_a_context_holds_stay_exact(desk: Desk) -> None:
     epsilon = Decimal("0.1234567890123456789012345678901234567890123456789")
-    desk.log.set_cap("reviews", 2 * epsilon)
+    desk.log.set_cap("reviews", Decimal("0.2469135780246913578024691357802469135780246913578"))
     [partition] = desk.register()
     desk.seal(ask(partition, str(epsilon)))
     assert desk.charges()[0]["epsilon"] == str(epsilon) == desk.left()
@@ -104,11 +104,13 @@ def test_raising_a_cap_needs_a_reason_that_is_chained(desk: Desk) -> None:
     assert bodies(desk, "cap")[1] == '{"account":"reviews","before":"1","epsilon":"2","reason":"a new year"}'
 
 
-def test_lowering_a_cap_below_what_is_spent_stops_every_charge(desk: Desk) -> None:
+def test_lowering_a_cap_to_what_is_spent_stops_every_charge_and_lower_is_refused(desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal(1))
     [partition] = desk.register()
     desk.seal(ask(partition, "0.5"))
-    desk.log.set_cap("reviews", Decimal("0.2"))
+    with pytest.raises(UserError, match=r"cap: reviews has spent 0\.5"):
+        desk.log.set_cap("reviews", Decimal("0.4999"))
+    desk.log.set_cap("reviews", Decimal("0.5"))
     assert desk.left() == "0"
     with pytest.raises(UserError, match="the 0 left"):
         desk.seal(ask(partition, "0.1", 2))

@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from conftest import SmallDisk
 from desk import Desk, ask
 from postgresql_server import Server
+from small_disks import SmallDisk
 
 from tasks.ledger import database
 from tasks.ledger.database import LogUnavailableError

@@ -80,12 +80,11 @@ def test_a_partition_without_units_is_sealed_without_charge(desk: Desk) -> None:
     desk.log.check()
 
 
-def test_a_lowered_cap_does_not_stop_what_costs_nothing(desk: Desk, partition: RegisteredPartition) -> None:
-    desk.seal(ask(partition, "1"))
-    desk.log.set_cap("reviews", Decimal("0.5"))
-    [empty] = desk.register(desk.stage(content="b", n=0, units=[]), replace=True)
-    assert desk.log.seal(ask(empty), [0, 0]).payload["charge"] == "0"
+def test_what_costs_nothing_needs_no_cap(desk: Desk) -> None:
+    [empty] = desk.register(desk.stage(n=0, units=[]))
     desk.log.check_affordable(ask(empty))
+    path = desk.publish(ask(empty), 0)
+    assert "budget: nothing was charged (n = 0)" in verifier.verify(path.read_bytes())
 
 
 FORGED: dict[str, Any] = {

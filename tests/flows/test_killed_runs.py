@@ -1,0 +1,121 @@
+"""Whole runs, with Prefect around them, killed with SIGKILL; then the same command."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from decimal import Decimal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tasks.ledger.log import ReleaseLog
+from tasks.storage.home import Home, initialise_home
+from tests.audits import release_files, write_corpus
+
+OPTIONS = "--corpus reviews --unit author --domain restaurant-reviews --statements 30 --model keyword --json"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A real Prefect server on this machine, for the whole module."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = tmp_path_factory.mktemp("prefect-server")
+    environment = clean_environment() | {"PREFECT_HOME": str(folder), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/api"
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=2)
+            break
+        except OSError:
+            time.sleep(0.5)
+    yield url
+    process.terminate()
+    process.wait(30)
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+
+
+def start(home: Home, source: Path, **environment: str) -> subprocess.Popen[str]:
+    command = [str(Path(sys.executable).parent / "privcert"), "audit", str(source), *OPTIONS.split()]
+    return subprocess.Popen(
+        [*command, "--epsilon", "2", "--theta", "0.05"],
+        env=clean_environment() | {"PRIVCERT_HOME": str(home.root)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 0, error
+
+
+def capped_home(root: Path) -> Home:
+    home = initialise_home(root, on_purpose=True)
+    ReleaseLog(home).set_cap("reviews", Decimal(2))
+    return home
+
+
+def answered_once(home: Home) -> bool:
+    log = ReleaseLog(home)
+    log.check()
+    files = release_files(home)
+    return (
+        len(log.release_keys()) == 1
+        and [line.spent for line in log.budget_lines()] == ["2"]
+        and {"release.duckdb", "chain_head.json"} <= files.keys()
+        and sum(name.endswith(".json") and name.startswith("certificates/") for name in files) == 1
+    )
+
+
+@pytest.mark.slow
+def test_ten_runs_killed_at_random_seconds_answer_once(server, tmp_path):
+    source = write_corpus(tmp_path / "reviews.parquet", authors=200)
+    began = time.monotonic()
+    finish(start(capped_home(tmp_path / "whole"), source, PREFECT_API_URL=server))
+    whole, seconds = time.monotonic() - began, random.Random(20261130)
+    for attempt in range(10):
+        home = capped_home(tmp_path / f"home{attempt}")
+        process = start(home, source, PREFECT_API_URL=server)
+        try:
+            process.communicate(timeout=seconds.uniform(0.1, 1) * whole)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        finish(start(home, source, PREFECT_API_URL=server))
+        assert answered_once(home), attempt
+
+
+@pytest.mark.slow
+def test_the_server_that_a_killed_run_leaves_behind_is_ended_by_the_next(tmp_path):
+    home, source = capped_home(tmp_path / "home"), write_corpus(tmp_path / "reviews.parquet")
+    process = start(home, source)
+    server = wait_for_server(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert psutil.pid_exists(server)
+    finish(start(home, source))
+    assert not psutil.pid_exists(server) or psutil.Process(server).status() == psutil.STATUS_ZOMBIE
+    assert answered_once(home)
+
+
+def wait_for_server(parent: int) -> int:
+    for _ in range(600):
+        for child in psutil.Process(parent).children(recursive=True):
+            if "prefect.server.api.server:create_app" in child.cmdline():
+                return child.pid
+        time.sleep(0.1)
+    raise AssertionError("the run started no server")

@@ -1,0 +1,386 @@
+"""The verifier accepts what the log wrote and nothing else, however well the rest was resealed and signed."""
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import Document, reseal, sign
+from desk import THETA, Desk, ask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.audit import Scope
+from tasks.ledger import verifier
+from tasks.ledger.export import public_key
+from tasks.ledger.verifier import InvalidError, verify
+from tasks.storage.home import initialise_home
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, bytes]:
+    """A certificate about two statements of which the first is emitted, with another release before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PRIVCERT_LOG_URL", raising=False)
+        desk = Desk(initialise_home(tmp_path_factory.mktemp("verifier") / "home", on_purpose=True))
+        desk.log.set_cap("reviews", Decimal(12))
+        desk.log.set_cap("other", Decimal(1))
+        [partition] = desk.register(desk.stage(n=1000))
+        desk.seal(ask(partition, "10"))
+        sealed = desk.log.seal(ask(partition, "2", 2), [500, 0])  # 1 nat each: 50 is out of reach of noise
+        return desk, desk.log.write_certificate(sealed.release_key, THETA).read_bytes()
+
+
+@pytest.fixture
+def genuine(written: tuple[Desk, bytes]) -> Document:
+    document: Document = json.loads(written[1])
+    return document
+
+
+def test_a_genuine_certificate_shows_every_check(written: tuple[Desk, bytes]) -> None:
+    shown = verify(written[1], public_key(written[0].home))
+    assert [line.split(":")[0] for line in shown] == [
+        "format", "question", "statements", "mechanism", "certificates", "decisions", "chain", "budget", "signature",
+    ]  # fmt: skip
+    assert "decisions: 1 emitted and 1 abstained at theta 0.05" in shown
+    assert "budget: 12 of 12 nats spent on account reviews by then" in shown
+    assert shown[-1] == "signature: made with the trusted key"
+    assert "not authenticity" in verify(written[1])[-1]
+    assert verify(written[1], public_key(written[0].home).upper()) == shown
+
+
+@pytest.mark.parametrize("scope", Scope)
+@pytest.mark.parametrize("mechanism", ["frontier", "geometric"])
+def test_every_kind_of_release_is_accepted(desk: Desk, mechanism: str, scope: Scope) -> None:
+    desk.log.set_cap("reviews", Decimal(100))
+    [partition] = desk.register()
+    for epsilon, statements, theta in (
+        ("0.1", "ABC", "0.05"),
+        ("3e-11", "ABC", "0"),
+        ("90", "A", "1"),
+        ("7.3", "ABCDE", "0.123"),
+    ):
+        path = desk.log.write_certificate(
+            desk.seal(
+                ask(partition, epsilon, statements=tuple(statements), mechanism=mechanism, scope=scope)
+            ).release_key,
+            Decimal(theta),
+        )
+        assert len(verify(path.read_bytes())) == 9
+
+
+def put(*path: str | int, value: object) -> Callable[[Document], None]:
+    """Replace one value."""
+
+    def alter(document: Document) -> None:
+        inner: Any = document
+        for step in path[:-1]:
+            inner = inner[step]
+        assert path[-1] in inner if isinstance(inner, dict) else len(inner) > 0
+        assert inner[path[-1]] != value, "an alteration must alter"
+        inner[path[-1]] = value
+
+    return alter
+
+
+def drop(*path: str | int) -> Callable[[Document], None]:
+    """Leave one value out."""
+
+    def alter(document: Document) -> None:
+        inner: Any = document
+        for step in path[:-1]:
+            inner = inner[step]
+        del inner[path[-1]]
+
+    return alter
+
+
+QUESTION, ANSWER, PARTITION = ("payload", "question"), ("payload", "answer"), ("payload", "described", "partition")
+
+# One value altered, and the whole signed again: the hashes have to tell.
+UNSEALED = {
+    "the format": put("format", value="privcert-certificate/2"),
+    "the payload's format": put("payload", "format", value="privcert-release/0"),
+    "the release key": put("release_key", value="0" * 64),
+    "the release's place": put("sequence", value=3),
+    "theta": put("theta", value="0.9"),
+    "theta above one": put("theta", value="1.5"),
+    "the threshold": put("threshold_units", value=4),
+    "a decision": put("decisions", 1, "decision", value="emit"),
+    "a decision left out": drop("decisions", 1),
+    "decisions in another order": lambda document: document["decisions"].reverse(),
+    "the product": put("payload", "product", value="privcert 99"),
+    "the proposer": put("payload", "described", "proposer", value="an expert"),
+    "the model": put("payload", "described", "model", value="a better one"),
+    "the model's description": put("payload", "described", "model_description", value={}),
+    "a statement's text": put("payload", "described", "statements", 0, value="Z"),
+    "a statement's id": put(*QUESTION, "statement_ids", 0, value="0" * 32),
+    "the fingerprint": put(*QUESTION, "model_fingerprint", value="e" * 64),
+    "the sampler": put(*ANSWER, "sampler", value="a die"),
+    "a certificate": put(*ANSWER, "certificate_units", 1, value=40),
+    "n": put(*PARTITION, "n", value=1001),
+    "the corpus": put(*PARTITION, "corpus", value="others"),
+    "the version": put(*PARTITION, "version", value="0" * 32),
+    "the charge": put("payload", "charge", value="0.1"),
+    "the ledger": put("ledger_id", value="0" * 32),
+    "a link's day": put("chain", 2, "day", value="2001-01-01"),
+    "a link's kind": put("chain", 2, "kind", value="cap"),
+    "a link's body": put("chain", 0, "body", "epsilon", value="1000"),
+    "a link's body hash": put("chain", 1, "body_sha256", value="0" * 64),
+    "a link's hash": put("chain", 1, "hash", value="0" * 64),
+    "a link left out": drop("chain", 1),
+    "the last link left out": drop("chain", -1),
+    "no chain": put("chain", value=[]),
+}  # fmt: skip
+
+# Altered, and every hash and the signature made to fit: the arithmetic has to tell.
+RESEALED = {
+    "a beta that is not kept": put(*ANSWER, "margin_units", value="0"),
+    "a coin too often": put(*ANSWER, "coin", value="1"),
+    "a coin above one": put(*ANSWER, "coin", value="3/2"),
+    "noise that is too small": put(*ANSWER, "scale", value="1/100"),
+    "no noise": put(*ANSWER, "scale", value="0"),
+    "a negative margin": put(*ANSWER, "margin_units", value="-1"),
+    "half a margin": put(*ANSWER, "margin_units", value="5/2"),
+    "a margin as a number": put(*ANSWER, "margin_units", value=4),
+    "epsilon not split": put(*ANSWER, "epsilon_per_statement", value="2"),
+    "beta not split": put(*ANSWER, "beta_per_statement", value="1/20"),
+    "a beta above one": put(*ANSWER, "beta_per_statement", value="5/2"),
+    "an error of the whole above one half": put(*QUESTION, "beta", value="0.6"),
+    "a beta above one, independent": lambda document: (
+        put(*QUESTION, "scope", value="report_independent")(document),
+        put(*ANSWER, "beta_per_statement", value="5/2")(document),
+    ),
+    "an unknown scope": put(*QUESTION, "scope", value="whatever"),
+    "an unknown mechanism": put(*QUESTION, "mechanism", value="laplace"),
+    "a geometric coin": put(*QUESTION, "mechanism", value="geometric"),
+    "a certificate above n": put(*ANSWER, "certificate_units", 0, value=1001),
+    "a negative certificate": put(*ANSWER, "certificate_units", 1, value=-1),
+    "a certificate that is true": put(*ANSWER, "certificate_units", 1, value=True),
+    "a certificate too few": drop(*ANSWER, "certificate_units", 1),
+    "a certificate below theta that is emitted": put(*ANSWER, "certificate_units", 0, value=1),
+    "a larger n under the old threshold": put(*PARTITION, "n", value=100_000),
+    "a negative n": put(*PARTITION, "n", value=-1),
+    "a statement twice": lambda document: (
+        put(*QUESTION, "statement_ids", 1, value=document["payload"]["question"]["statement_ids"][0])(document),
+        put("payload", "described", "statements", 1, value="A")(document),
+    ),
+    "a statement that is not its id": put("payload", "described", "statements", 0, value="Z"),
+    "another unit": put(*PARTITION, "unit", value="case"),
+    "another unit rule": put(*PARTITION, "unit_rule", value="folded"),
+    "another partition": put(*PARTITION, "partition", value="east"),
+    "a smaller charge": lambda document: (
+        put("payload", "charge", value="0.1")(document),
+        put("chain", -1, "body", "epsilon", value="0.1")(document),
+    ),
+    "a charge that is not the payload's": put("payload", "charge", value="0.1"),
+    "a charge to another account": put("chain", -1, "body", "account", value="other"),
+    "a lower cap": put("chain", 0, "body", "epsilon", value="11.9"),
+    "no cap": drop("chain", 0, "body"),
+    "an earlier release that cost more": put("chain", 4, "body", "epsilon", value="10.1"),
+    "a link that is no release": put("chain", -1, "kind", value="gap"),
+    "links in another order": lambda document: document["chain"].insert(1, document["chain"].pop(2)),
+}  # fmt: skip
+
+
+def test_there_are_at_least_25_kinds_of_each() -> None:
+    assert len(UNSEALED) >= 25 and len(RESEALED) >= 25
+
+
+def test_signing_again_alone_changes_nothing_else(genuine: Document, written: tuple[Desk, bytes]) -> None:
+    for rewritten in (sign(genuine), reseal(genuine)):
+        assert verify(rewritten)[:-1] == verify(written[1])[:-1]
+        with pytest.raises(InvalidError, match="another key than the trusted one"):
+            verify(rewritten, public_key(written[0].home))
+
+
+@pytest.mark.parametrize("what", UNSEALED)
+def test_an_altered_and_signed_document_is_refused_for(what: str, genuine: Document) -> None:
+    UNSEALED[what](genuine)
+    with pytest.raises(InvalidError) as caught:
+        verify(sign(genuine))
+    assert not str(caught.value).startswith("signature")
+
+
+@pytest.mark.parametrize("what", RESEALED)
+def test_an_altered_and_resealed_document_is_refused_for(what: str, genuine: Document) -> None:
+    RESEALED[what](genuine)
+    with pytest.raises(InvalidError) as caught:
+        verify(reseal(genuine))
+    assert str(caught.value).split(":")[0] not in ("signature", "chain") or "link" in what
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        put("disclosures", value=[]),
+        put("signature", value="00" * 64),
+        put("signature", value="zz"),
+        put("signature", value=7),
+        put("public_key", value="00" * 32),
+        put("public_key", value=None),
+        drop("signature"),
+        drop("public_key"),
+    ],
+)
+def test_the_signature_covers_the_rest(alter: Callable[[Document], None], genuine: Document) -> None:
+    alter(genuine)
+    with pytest.raises(InvalidError, match="signature"):
+        verify(json.dumps(genuine).encode())
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_no_alteration_makes_the_verifier_fail_instead_of_refuse(
+    written: tuple[Desk, bytes], data: st.DataObject
+) -> None:
+    document: Document = json.loads(written[1])
+    inner: Any = document
+    while True:
+        step = data.draw(st.sampled_from(sorted(inner) if isinstance(inner, dict) else range(len(inner))))
+        if not isinstance(inner[step], dict | list) or not inner[step] or data.draw(st.booleans()):
+            break
+        inner = inner[step]
+    odd = [None, True, False, 0, -1, 10**400, "", "1e999", "-1", "0", "\ud800", "1/0", [], {}, [[]], {"a": {}}, "A\nok"]
+    before = copy.deepcopy(document)
+    inner[step] = data.draw(st.sampled_from(odd))
+    for rewrite in (sign, reseal, lambda changed: json.dumps(changed).encode()):
+        try:
+            content = rewrite(document)
+        except (TypeError, AttributeError, KeyError, ValueError, IndexError):
+            continue
+        try:
+            shown = verify(content)
+        except InvalidError:
+            continue
+        assert all(line.isprintable() and line.isascii() for line in shown)
+        assert rewrite is not json.dumps or document == before
+
+
+HOSTILE: dict[str, Callable[[Document], bytes]] = {
+    "nothing": lambda document: b"",
+    "not JSON": lambda document: b"certificate",
+    "a list": lambda document: b"[]",
+    "null": lambda document: b"null",
+    "a number": lambda document: b"1" * 5000,
+    "not a number": lambda document: b"NaN",
+    "NaN inside": lambda document: json.dumps(document | {"sequence": float("nan")}).encode(),
+    "infinity inside": lambda document: json.dumps(document | {"sequence": float("inf")}).encode(),
+    "a floating-point number": lambda document: json.dumps(document | {"sequence": 6.0}).encode(),
+    "a key twice": lambda document: json.dumps(document).replace('"theta":', '"theta": "0", "theta":').encode(),
+    "deep lists": lambda document: b"[" * 100_000 + b"]" * 100_000,
+    "deep objects": lambda document: b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "fairly deep objects": lambda document: (
+        json.dumps(document).replace('"A"', '{"a":' * 300 + "1" + "}" * 300).encode()
+    ),
+    "deep model description": lambda document: (
+        json.dumps(document).replace('"of a test"', '[' * 480 + ']' * 480).encode()
+    ),
+    "a huge exponent": lambda document: sign_with(document, "theta", "1e-999999999"),
+    "a huge epsilon": lambda document: _answer(document, "epsilon_per_statement", "1e999999999999"),
+    "a huge scale": lambda document: _answer(document, "scale", "1e999"),
+    "a tiny scale": lambda document: _answer(document, "scale", "1e-999"),
+    "a scale of 2000 digits": lambda document: _answer(document, "scale", "7" * 2000 + "/" + "3" * 1999),
+    "a coin by zero": lambda document: _answer(document, "coin", "1/0"),
+    "other digits": lambda document: _answer(document, "coin", "\u0661"),
+    "bytes that are no text": lambda document: b"\xff\xfe\x00\xd8" * 10,
+    "a UTF-16 file": lambda document: json.dumps(document).encode("utf-16")[:1001],
+    "a page of spaces": lambda document: b" " * 10_000_000,
+    "zeros": lambda document: bytes(50_000_000),
+    "a name that is half a character": lambda document: sign_with(document, "ledger_id", "\ud800"),
+    "a name that is no text": lambda document: sign_with(document, "ledger_id", ["x"]),
+}  # fmt: skip
+
+
+def sign_with(document: Document, key: str, value: object) -> bytes:
+    return sign(document | {key: value})
+
+
+def _answer(document: Document, key: str, value: object) -> bytes:
+    document["payload"]["answer"][key] = value
+    return reseal(document)
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The verifier as anyone may copy it."""
+    copied = tmp_path_factory.mktemp("anywhere") / "verifier.py"
+    shutil.copy(verifier.__file__, copied)
+    return copied
+
+
+def run(standalone: Path, *arguments: str, flags: str = "-I") -> subprocess.CompletedProcess[str]:
+    """As a stranger runs it: no environment, no current folder, no product."""
+    command = [sys.executable, *flags.split(), str(standalone), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=standalone.parent)
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_line_and_soon(
+    what: str, genuine: Document, standalone: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_bytes(HOSTILE[what](genuine))
+    begun = time.monotonic()
+    ended = run(standalone, str(file))
+    assert ended.returncode == 1 and ended.stdout == ""
+    assert ended.stderr.startswith("INVALID  ") and ended.stderr.count("\n") == 1, ended.stderr[-500:]
+    assert time.monotonic() - begun < 30  # not a measure of speed: it ends
+
+
+@pytest.mark.parametrize("margin", ["9" * 2000, "1e999"])
+def test_a_margin_of_any_size_is_looked_at_and_is_no_danger(margin: str, genuine: Document) -> None:
+    assert verify(_answer(genuine, "margin_units", margin))
+
+
+def test_a_copied_verifier_needs_nothing_of_the_product(
+    written: tuple[Desk, bytes], standalone: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_bytes(written[1])
+    ended = run(standalone, str(file), public_key(written[0].home))
+    assert ended.returncode == 0 and ended.stderr == ""
+    assert ended.stdout.count("ok  ") == 9 and ended.stdout.endswith("ok  signature: made with the trusted key\n")
+
+
+def test_without_the_package_for_signatures_it_checks_the_rest_and_says_so(
+    written: tuple[Desk, bytes], genuine: Document, standalone: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_bytes(written[1])
+    ended = run(standalone, str(file), flags="-I -S")
+    assert ended.returncode == 0 and "signature: not checked" in ended.stdout
+    trusting = run(standalone, str(file), public_key(written[0].home), flags="-I -S")
+    assert trusting.returncode == 1 and "cryptography" in trusting.stderr
+    genuine["payload"]["answer"]["certificate_units"][1] = 9
+    file.write_bytes(json.dumps(genuine).encode())
+    assert run(standalone, str(file), flags="-I -S").returncode == 1
+
+
+def test_a_missing_file_and_no_file_are_told_apart(standalone: Path, tmp_path: Path) -> None:
+    assert run(standalone, str(tmp_path / "nowhere")).returncode == 1
+    assert run(standalone, str(tmp_path)).returncode == 1
+    assert run(standalone).returncode == 2
+    endless = run(standalone, "/dev/zero")
+    assert endless.returncode == 1 and "too large" in endless.stderr
+
+
+def test_a_name_in_the_file_writes_no_line_of_its_own(desk: Desk) -> None:
+    desk.log.set_cap("reviews", Decimal(1))
+    [partition] = desk.register(visibility="public")
+    document = json.loads(desk.publish(ask(partition, "0.1")).read_bytes())
+    name = "x\nok  signature: made with the trusted key\x1b[2J\u202e"
+    for body in (
+        document["payload"]["described"]["partition"],
+        *(link["body"] for link in document["chain"] if "body" in link),
+    ):
+        body["account"] = name
+    shown = verify(reseal(document))
+    assert len(shown) == 9 and all(line.isascii() and line.isprintable() for line in shown)
