@@ -12,10 +12,10 @@ COMMANDS = {
     "ingest": "Read and register a corpus without asking anything about it.",
     "audit": "Turn a corpus into certified statements, exactly once.",
     "plan": "What a release would certify, before any data is touched.",
-    "sql": "Query the release database (or, with --operator, the operator's).",
+    "sql": "Run one read-only query on the release database.",
     "budget": "Show, set and check privacy budgets.",
-    "export": "Write the signed certificate file of a release.",
-    "verify": "Check a certificate file without any data.",
+    "export": "Write the signed certificate file of a RELEASE.",
+    "verify": "Check a certificate FILE without any data.",
     "warehouse": "Rebuild the databases and reports from the release log.",
     "version": "Print the version.",
 }

@@ -17,7 +17,7 @@ from schemas.building import build, read_settings_file
 @settings_options(AuditSettings, without=("source",))
 @json_option
 def command(source: str, as_json: bool, **flags: object) -> None:
-    """Turn a corpus into certified statements: ingest, propose, score, certify, publish. Exactly once.
+    """Turn a corpus into certified statements, exactly once: ingest, propose, score, certify, publish.
 
     SOURCE is the corpus (file, folder or URL) or a YAML file with the same names as the flags; flags win.
 

@@ -45,7 +45,7 @@ class PlanSettings(BaseModel):
 @settings_options(PlanSettings)
 @json_option
 def command(as_json: bool, **values: object) -> None:
-    """Margin and power of a release, before any data is touched.
+    """What a release would certify, before any data is touched: margin and exact power.
 
     Example: privcert plan --n 1800 --statements 200 --theta 0.05 --epsilon 10 --records 5000
     """

@@ -15,7 +15,7 @@ from flows.cli.output import present_home
 @click.option("--output", type=click.Choice(["table", "csv", "json", "parquet"]), default="table", show_default=True)
 @json_option
 def command(query: str, operator: bool, output: str, as_json: bool) -> None:
-    """Run one read-only query; nothing outside the database can be reached from it.
+    """Run one read-only query on the release database; nothing outside it can be reached.
 
     Example: privcert sql "select statement, certificate from statements where decision = 'emit'"
     """
@@ -28,5 +28,7 @@ def command(query: str, operator: bool, output: str, as_json: bool) -> None:
         build_operator_database(home)  # does nothing when no run came since
     width = shutil.get_terminal_size().columns
     answer = run_sql(home, query, operator=operator, output="json" if as_json else output, width=width)
+    if as_json:
+        answer = f'{{"rows": {answer if isinstance(answer, str) else answer.decode()}}}\n'
     sys.stdout.buffer.write(answer if isinstance(answer, bytes) else answer.encode())
     sys.stdout.buffer.flush()

@@ -14,7 +14,7 @@ from schemas.errors import UserError
 @click.option("--key", help="Public key (hex) that you trust; without it integrity is shown, not authenticity.")
 @json_option
 def command(file: Path, key: str | None, as_json: bool) -> None:
-    """Recompute margins, decisions, budget, chain and signature of a certificate FILE, without any data.
+    """Check a certificate FILE without any data: margins, decisions, budget, chain and signature are recomputed.
 
     Example: privcert verify certificate.json --key 3b6a…
     """

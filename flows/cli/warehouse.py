@@ -8,7 +8,7 @@ from flows.cli.output import present_home, print_json, short
 
 @click.group(name="warehouse")
 def command() -> None:
-    """The databases and reports, which are projections of the release log.
+    """Rebuild the databases and reports from the release log, of which they are projections.
 
     Example: privcert warehouse rebuild
     """

@@ -163,7 +163,7 @@ def masked(text: str) -> str:
     text = re.sub(r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b", "<uuid>", text)
     text = re.sub(r"\b[0-9a-f]{16}\b", "<run>", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?", "<time>", text)
-    text = re.sub(r"'(name|flow_run_name|prefect.resource.name)': '[a-z]+-[a-z-]+'", "<name>", text)
+    text = re.sub(r'"(prefect.resource.name|name|flow_run_name)": "[a-z_]+-[a-z0-9-]+"', "<random name>", text)
     return re.sub(r"\d+\.\d+", "<number>", text)
 
 

@@ -1,0 +1,123 @@
+"""The command line: help, JSON, exit codes."""
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+import flows.cli
+from tests.audits import write_corpus
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    """Every command and subcommand, with its name."""
+    found = []
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        found.append(((*path, name), command))
+        if isinstance(command, click.Group):
+            found += commands(command, (*path, name))
+    return found
+
+
+COMMANDS = commands(flows.cli.cli)
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_every_command_has_help_with_an_example_and_a_place_in_the_docs(path, command):
+    text = command.get_help(click.Context(command))
+    assert "Example" in text
+    assert f"privcert {' '.join(path[:1])}" in text
+    docs = (ROOT / "docs" / "commands.md").read_text()
+    assert f"privcert {' '.join(path)}" in docs
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_every_command_that_prints_a_result_takes_json(path, command):
+    if not isinstance(command, click.Group):
+        assert "--json" in {flag for parameter in command.params for flag in parameter.opts}
+
+
+def test_the_list_of_commands_says_what_each_command_says_first():
+    said = {path[0]: " ".join((command.help or "").split()) for path, command in COMMANDS if len(path) == 1}
+    assert {
+        name: said[name].startswith(text.rstrip(".")) for name, text in flows.cli.COMMANDS.items()
+    } == dict.fromkeys(flows.cli.COMMANDS, True)
+
+
+def test_plan_answers_the_documented_question_exactly(privcert):
+    answer = privcert(
+        *"plan --n 1800 --statements 200 --theta 0.05 --epsilon 10 --beta 0.05 --mechanism frontier".split(),
+        *"--scope candidate --records 5000 --model nli-mini --json".split(),
+    )
+    facts = json.loads(answer.out)
+    # t = 90; k* = ceil(ln(10) / 0.05) = 47, so 89 + 47 = 136 is the smallest count that is emitted half of the time
+    assert facts["smallest_count_emitted"]["0.5"] == 136
+    assert facts["margin_units"] == 46
+    assert facts["margin_support"] == pytest.approx(46 / 1800)
+    assert facts["vacuous"] is False
+    assert facts["pairs"] == 1_000_000
+    assert facts["hours"] > 0
+
+
+def test_plan_says_when_nothing_can_be_certified(privcert):
+    facts = json.loads(privcert(*"plan --n 30 --theta 0.9 --epsilon 1 --json".split()).out)
+    assert facts["vacuous"] is True
+    assert facts["smallest_count_emitted"] == {"0.5": None, "0.8": None, "0.95": None}
+
+
+def test_plan_touches_no_home(privcert, tmp_path):
+    assert privcert(*"plan --n 30 --theta 0.9 --epsilon 1".split()).code == 0
+    assert not (tmp_path / "home").exists()
+
+
+def test_init_twice_keeps_the_keys(privcert):
+    first, second = (json.loads(privcert("init", "--json").out) for _ in range(2))
+    assert first == second
+
+
+def test_budget_is_exact_to_the_last_digit(privcert):
+    privcert("init")
+    privcert("budget", "set", "reviews", "--epsilon", "0.30000000000000000000000000000000001")
+    (account,) = json.loads(privcert("budget", "show", "reviews", "--json").out)["accounts"]
+    assert account == {
+        "account": "reviews",
+        "partition": "*",
+        "cap": "0.30000000000000000000000000000000001",
+        "spent": "0",
+        "left": "0.30000000000000000000000000000000001",
+    }
+
+
+def test_ingest_registers_and_charges_nothing(privcert, tmp_path):
+    privcert("init")
+    write_corpus(tmp_path / "reviews.parquet")
+    answer = privcert("ingest", "reviews.parquet", "--corpus", "reviews", "--unit", "author", "--json")
+    assert json.loads(answer.out) == {"corpus": "reviews", "partitions": [{"partition": "all", "version": 1, "n": 40}]}
+    assert json.loads(privcert("budget", "show", "--json").out)["accounts"][0]["spent"] == "0"
+
+
+def test_an_unknown_command_is_the_users_fault(privcert):
+    answer = privcert("certify")
+    assert answer.code == 2
+    assert answer.err.count("\n") == 1
+
+
+def test_verify_refuses_what_is_no_certificate(privcert, tmp_path):
+    (tmp_path / "file.json").write_text("{}")
+    answer = privcert("verify", "file.json")
+    assert answer.code == 2
+    assert "not valid" in answer.err
+
+
+def test_version(privcert):
+    assert set(json.loads(privcert("version", "--json").out)) == {"privcert"}
