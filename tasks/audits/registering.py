@@ -21,6 +21,8 @@ def stage_and_register(home: Home, settings: CorpusSettings) -> tuple[StagedCorp
     """What was read, and the versions that were registered for it, in the same order."""
     log = ReleaseLog(home)
     log.check_corpus(settings)
+    if log.has_released(settings.corpus):  # from then on a count of unreadable records never stops a run
+        settings = settings.model_copy(update={"max_unreadable": "1"})
     staging = _staging_folder(home)
     try:
         staged = stage_corpus(settings, home, staging)

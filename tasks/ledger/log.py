@@ -19,7 +19,7 @@ from tasks.ledger.export import write_certificate
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
-from tasks.ledger.tables import HEAD, METADATA, RELEASE, THRESHOLD
+from tasks.ledger.tables import HEAD, METADATA, PARTITION, RELEASE, THRESHOLD
 from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
 
@@ -53,6 +53,12 @@ class ReleaseLog:
         """The newest version of every partition of the corpus; empty when it is unknown."""
         with reading(self._engine) as connection:
             return registration.latest_partitions(connection, corpus)
+
+    def has_released(self, corpus: str) -> bool:
+        """Was anything ever released about this corpus?"""
+        with reading(self._engine) as connection:
+            of_corpus = select(RELEASE.c.release_key).join(PARTITION, PARTITION.c.version == RELEASE.c.version)
+            return connection.execute(of_corpus.where(PARTITION.c.corpus == corpus)).first() is not None
 
     def find(self, question: Question) -> Sealed | None:
         """The sealed answer, if this question was asked before."""

@@ -208,8 +208,9 @@ def test_a_failing_run_does_not_name_what_failed(failure, tmp_path):
     again = privcert(
         home.root, *audit_arguments(source, "--replace"), script=tmp_path / "breaking.py" if script else None
     )
-    assert again.returncode == (1 if failure == "model" else 2), again.stdout + again.stderr
-    assert len(again.stderr.strip().splitlines()) == 1
+    # after the first release, unreadable records never stop a run
+    assert again.returncode == {"record": 0, "unit": 2, "model": 1}[failure], again.stdout + again.stderr
+    assert len(again.stderr.strip().splitlines()) == (failure != "record")
     assert CANARY not in again.stdout + again.stderr
     assert places_with_canary(home.root) == []
 

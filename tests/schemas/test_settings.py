@@ -7,6 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.audit import AuditSettings, ProposalSettings
+from schemas.building import build
+from schemas.errors import UserError
 
 RIGHT: dict[str, Any] = {
     "source": "reviews.parquet",
@@ -37,6 +39,50 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "corpus that goes up": ({"corpus": "../x"}, "corpus"),
     "epsilon as a float": ({"epsilon": 0.1}, "epsilon"),
     "epsilon of zero": ({"epsilon": Decimal(0)}, "epsilon"),
+    "epsilon of minus zero": ({"epsilon": Decimal("-0.0")}, "epsilon"),
+    "negative epsilon": ({"epsilon": Decimal("-0.1")}, "epsilon"),
+    "epsilon of a thousand": ({"epsilon": Decimal(1000)}, "epsilon"),
+    "epsilon that is no number": ({"epsilon": Decimal("NaN")}, "epsilon"),
+    "epsilon that signals": ({"epsilon": Decimal("sNaN")}, "epsilon"),
+    "infinite epsilon": ({"epsilon": Decimal("Infinity")}, "epsilon"),
+    "epsilon as NaN of doubles": ({"epsilon": float("nan")}, "epsilon"),
+    "epsilon as a boolean": ({"epsilon": True}, "epsilon"),
+    "epsilon as text": ({"epsilon": "2"}, "epsilon"),
+    "epsilon as a list": ({"epsilon": [2]}, "epsilon"),
+    "epsilon with a huge exponent": ({"epsilon": Decimal("1e-999999")}, "epsilon"),
+    "epsilon of 61 digits": ({"epsilon": Decimal("0." + "1" * 61)}, "epsilon"),
+    "epsilon missing": ({"epsilon": None}, "epsilon"),
+    "beta of zero": ({"beta": Decimal(0)}, "beta"),
+    "beta as text": ({"beta": "0.05"}, "beta"),
+    "beta as a boolean": ({"beta": False}, "beta"),
+    "beta that is no number": ({"beta": Decimal("NaN")}, "beta"),
+    "theta below zero": ({"theta": Decimal("-0.05")}, "theta"),
+    "theta just above one": ({"theta": Decimal("1.0000001")}, "theta"),
+    "theta as a float": ({"theta": 0.05}, "theta"),
+    "theta as a boolean": ({"theta": True}, "theta"),
+    "theta that is no number": ({"theta": Decimal("NaN")}, "theta"),
+    "edition as a boolean": ({"edition": True}, "edition"),
+    "edition as text": ({"edition": "2"}, "edition"),
+    "an edition beyond a million": ({"edition": 1_000_001}, "edition"),
+    "statements as text": ({"statements": "20"}, "statements"),
+    "statements as a boolean": ({"statements": True}, "statements"),
+    "too many statements": ({"statements": 100_001}, "statements"),
+    "negative statements": ({"statements": -5}, "statements"),
+    "a seed beyond 63 bits": ({"seed": 2**63}, "seed"),
+    "a seed as a decimal": ({"seed": Decimal(1)}, "seed"),
+    "no characters": ({"max_characters": 0}, "max_characters"),
+    "characters as a float": ({"max_characters": 1e3}, "max_characters"),
+    "an account with a capital": ({"account": "Reviews"}, "account"),
+    "an account of 64 letters": ({"account": "a" * 64}, "account"),
+    "an empty account": ({"account": ""}, "account"),
+    "unknown unit support": ({"unit_support": "most"}, "unit_support"),
+    "unknown format": ({"format": "xml"}, "format"),
+    "unknown time grid": ({"partition_column": "day", "time_grid": "week"}, "time_grid"),
+    "an empty partition": ({"partition_column": "group", "partitions": ("",)}, "partitions"),
+    "no quote": ({"quote": ""}, "quote"),
+    "a namespace of 64 letters": ({"unit_namespace": "a" * 64}, "unit_namespace"),
+    "replace as a word": ({"replace": "perhaps"}, "replace"),
+    "a name of half a character": ({"text": "\ud800"}, "text"),
     "beta of one half": ({"beta": Decimal("0.5")}, "beta"),
     "theta above one": ({"theta": Decimal("1.1")}, "theta"),
     "theta missing": ({"theta": None}, "theta"),
@@ -67,6 +113,27 @@ def test_wrong_settings_are_refused_by_name(kind: str) -> None:
     wrong, says = REFUSED[kind]
     with pytest.raises(ValidationError, match=says):
         AuditSettings(**{**RIGHT, **wrong})
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_the_user_reads_one_line_that_names_the_setting(kind: str) -> None:
+    wrong, says = REFUSED[kind]
+    with pytest.raises(UserError, match=says) as caught:
+        build(AuditSettings, {**RIGHT, **wrong})
+    said = str(caught.value)
+    assert "\n" not in said and "Traceback" not in said and "pydantic" not in said
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_every_wrong_setting_is_named_at_once() -> None:
+    with pytest.raises(UserError) as caught:
+        build(AuditSettings, {**RIGHT, "epsilon": "2", "theta": Decimal(2), "colour": "red"})
+    assert [part.split(":")[0] for part in str(caught.value).split("; ")] == ["epsilon", "theta", "colour"]
+
+
+@pytest.mark.parametrize("epsilon", ["5e-324", "0.1", "999.999", "0." + "1" * 60, "1e-400"])
+def test_an_odd_but_exact_epsilon_is_taken_as_it_is(epsilon: str) -> None:
+    assert AuditSettings(**{**RIGHT, "epsilon": Decimal(epsilon)}).epsilon == Decimal(epsilon)
 
 
 def test_settings_cannot_be_changed_afterwards() -> None:

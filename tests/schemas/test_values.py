@@ -1,13 +1,27 @@
 """Numbers of settings are exact, and what is no such number is refused by name."""
 
-from decimal import Decimal
+from decimal import Context, Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from schemas.values import Beta, Epsilon, Theta, Whole, decimal_text, exact_decimal, whole_number
+from schemas.errors import UserError
+from schemas.values import (
+    MAX_DIGITS,
+    MAX_EXPONENT,
+    Beta,
+    Epsilon,
+    Theta,
+    Whole,
+    decimal_text,
+    epsilon_of,
+    exact_decimal,
+    theta_of,
+    whole_number,
+)
 
 numbers = st.decimals(allow_nan=False, allow_infinity=False, places=12, min_value=-(10**9), max_value=10**9)
 
@@ -18,6 +32,37 @@ def test_the_text_of_a_decimal_is_that_decimal_and_one_for_all_spellings(number:
     assert Decimal(decimal_text(number)) == number
     longer = Decimal(f"{number:f}" + ("00" if "." in f"{number:f}" else ".00"))
     assert decimal_text(longer) == decimal_text(number)
+
+
+@settings(deadline=None)
+@given(st.integers(-(10**MAX_DIGITS) + 1, 10**MAX_DIGITS - 1), st.integers(-MAX_EXPONENT + MAX_DIGITS, 300))
+def test_all_sixty_digits_are_kept(digits: int, exponent: int) -> None:
+    number = Decimal(digits).scaleb(exponent, Context(prec=100))
+    text = decimal_text(exact_decimal(number))
+    assert Fraction(text) == Fraction(number) == Fraction(digits) * Fraction(10) ** exponent
+    assert len(text) <= 2 * MAX_DIGITS
+
+
+@settings(deadline=None)
+@given(numbers, numbers)
+def test_two_decimals_have_one_text_exactly_when_they_are_equal(one: Decimal, other: Decimal) -> None:
+    assert (decimal_text(one) == decimal_text(other)) == (one == other)
+    assert decimal_text(one * 10) != decimal_text(one) or one == 0
+
+
+def test_digits_beyond_the_28_of_a_default_context_are_not_rounded_away() -> None:
+    number = "0.1234567890123456789012345678901234567890"
+    assert decimal_text(Decimal(number)) == number.rstrip("0")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(Decimal("NaN"), "cap"), ("0.1", "cap"), (0.1, "epsilon"), (True, "epsilon")]
+)
+def test_the_value_of_a_flag_is_refused_in_one_line_that_names_it(value: object, name: str) -> None:
+    for check in (epsilon_of, theta_of):
+        with pytest.raises(UserError, match=f"^{name}: must be") as caught:
+            check(value, name)
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("number", ["5e-324", "1e300", "1e-300", "0.1", "0"])

@@ -6,6 +6,8 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import UserError
@@ -87,6 +89,16 @@ def test_replaced_content_is_charged_again_on_the_same_account(home, corpus):
     with pytest.raises(UserError, match="budget"):
         audit(home, settings_for(corpus, replace=True))
     assert spent(home) == "4"
+
+
+def test_unreadable_records_stop_registration_before_the_first_release_and_never_after(home, corpus):
+    audit(capped(home), settings_for(corpus))
+    rows = pq.read_table(corpus).to_pylist()
+    pq.write_table(pa.Table.from_pylist([row | {"text": " "} for row in rows]), corpus)
+    with pytest.raises(UserError, match="max_unreadable"):
+        audit(home, settings_for(corpus, corpus="new", unit_namespace="new"))
+    results = audit(home, settings_for(corpus, replace=True))
+    assert results["partitions"][0]["n"] == 40
 
 
 def test_renaming_does_not_give_budget_back(home, corpus):
