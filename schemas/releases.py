@@ -5,6 +5,7 @@ decimal text (exact); columns that end in `_nats` or hold a share of units are t
 """
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -106,3 +107,11 @@ class Projection:
     budgets: pa.Table
     chain_head: str
     ledger_id: str
+
+
+def file_stem(corpus: str, partition: str, release_key: str, theta: str) -> str:
+    """File name, without its ending, of what is said about a release at theta (exact text).
+
+    What a file name should not hold is percent-encoded; a long partition is cut, the key keeps it apart from others.
+    """
+    return f"{corpus}-{quote(partition, safe='')[:80]}-{release_key[:12]}-theta-{theta}"

@@ -4,9 +4,9 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+from schemas.releases import file_stem
 from schemas.values import decimal_text
 from tasks.audits.run import Run
-from tasks.ledger.export import file_stem
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy.thresholds import emits, is_vacuous
 
@@ -47,7 +47,7 @@ def _partition(run: Run, log: ReleaseLog, release_key: str, theta: Decimal) -> d
         for units, text in ranked
         if emits(units, n, exact)
     ]
-    stem = file_stem(payload, release_key, theta)
+    stem = file_stem(run.settings.corpus, payload["question"]["partition"], release_key, decimal_text(theta))
     return {
         "partition": payload["question"]["partition"],
         "n": n,

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from urllib.parse import quote
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Connection, select
 
-from schemas.payloads import Payload
+from schemas.releases import file_stem
 from schemas.values import decimal_text
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import Entry, entries
@@ -36,17 +35,11 @@ def write_certificate(connection: Connection, home: Home, release_key: str, thet
     content = certificate(connection, home, release_key, theta)
     folder = home.release / "certificates"
     folder.mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
-    path = folder / f"{file_stem(read_payload(connection, release_key), release_key, theta)}.json"
+    question = read_payload(connection, release_key)["question"]
+    path = folder / f"{file_stem(question['corpus'], question['partition'], release_key, decimal_text(theta))}.json"
     if not path.exists() or path.read_bytes() != content:
         write_bytes(path, content, RELEASE_FILE)
     return path
-
-
-def file_stem(payload: Payload, release_key: str, theta: Decimal) -> str:
-    """File name of what is said about a release at theta, without its ending."""
-    question = payload["question"]
-    partition = quote(question["partition"], safe="")[:80]
-    return f"{question['corpus']}-{partition}-{release_key[:12]}-theta-{decimal_text(theta)}"
 
 
 def certificate(connection: Connection, home: Home, release_key: str, theta: Decimal) -> bytes:

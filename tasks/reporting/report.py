@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from urllib.parse import quote
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from schemas.releases import Projection
+from schemas.releases import Projection, file_stem
 from schemas.values import decimal_text
 from tasks.reporting.chart import certificate_chart
 from tasks.reporting.database import fill
@@ -46,7 +45,8 @@ def write_report(projection: Projection, release_key: str, theta: str | Decimal,
     facts = _facts(projection, release_key, decimal_text(Decimal(theta)))
     folder = home.release / "reports"
     folder.mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
-    path = folder / _file_name(facts.release, facts.theta)
+    corpus, partition, key = (str(facts.release[name]) for name in ("corpus", "partition", "release_key"))
+    path = folder / f"{file_stem(corpus, partition, key, facts.theta)}.html"
     write_bytes(path, _render(facts).encode(), RELEASE_FILE)
     return path
 
@@ -108,12 +108,6 @@ def _same_partition(projection: Projection, release_key: str) -> Projection:
 
 def _select(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]) -> list[Row]:
     return list(connection.sql(query, params=values).to_arrow_table().to_pylist())
-
-
-def _file_name(release: Row, theta: str) -> str:
-    """What a file name should not hold is percent-encoded; a long name is cut, the key keeps it apart from others."""
-    corpus, partition = (quote(str(release[name]), safe="")[:80] for name in ("corpus", "partition"))
-    return f"{corpus}-{partition}-{str(release['release_key'])[:12]}-theta-{theta}.html"
 
 
 def _render(facts: _Facts) -> str:
