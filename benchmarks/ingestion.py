@@ -3,7 +3,7 @@
     python benchmarks/ingestion.py                    ratio to polars scan_parquet -> sink_parquet of the same file
     python benchmarks/ingestion.py --gigabytes 2      peak memory of ingesting a synthetic corpus of 2 GB of text
 
-polars only copies the columns; ingestion also checks ids, normalises, computes three keyed hashes a record, orders units
+polars only copies columns; ingestion also checks ids, normalises, computes three keyed hashes a record, orders units
 and finds duplicates. Every measurement runs in a process of its own, so that none sees another's memory.
 """
 

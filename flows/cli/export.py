@@ -21,13 +21,16 @@ def command(release: str, theta: object, verifier: bool, as_json: bool) -> None:
     Example: privcert export 2afbe6293c59 --theta 0.05 --verifier
     """
     from tasks.ledger.log import ReleaseLog
+    from tasks.reporting.projection import publishing
 
-    log = ReleaseLog(present_home())
+    home = present_home()
+    log = ReleaseLog(home)
     found = [key for key in log.release_keys() if key.startswith(release)]
     if len(found) != 1:
         raise UserError(f"release: {'no' if not found else 'more than one'} release starts with {release!r}")
-    path = log.write_certificate(found[0], theta_of(theta, "theta"))
-    files = [path, _put_verifier(path.parent)] if verifier else [path]
+    with publishing(home):
+        path = log.write_certificate(found[0], theta_of(theta, "theta"))
+        files = [path, _put_verifier(path.parent)] if verifier else [path]
     if as_json:
         print_json({"certificate": str(path), "files": [str(file) for file in files]})
     else:

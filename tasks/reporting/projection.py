@@ -17,7 +17,7 @@ from schemas.releases import BUDGETS, CERTIFICATES, CHARGES, RELEASES, THRESHOLD
 from tasks.reporting.database import building, create_table, fill, marker_of, read_marker, reading
 from tasks.reporting.operator import OPERATOR_SCHEMAS, operator_sources, operator_tables
 from tasks.reporting.validation import validate_views
-from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, replacing
+from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, remove_leftovers, replacing
 from tasks.storage.home import Home
 from warehouse.views import View, database_views
 
@@ -39,10 +39,14 @@ def operator_database(home: Home) -> Path:
 
 @contextmanager
 def publishing(home: Home) -> Iterator[None]:
-    """One publisher at a time, so that an older projection never replaces a newer one: read the log inside."""
+    """One publisher at a time, so that an older projection never replaces a newer one: read the log inside.
+
+    What killed publishers left half-written in the release zone is removed.
+    """
     descriptor = os.open(home.private / "publish.lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        remove_leftovers(home.release)
         yield
     finally:
         os.close(descriptor)

@@ -35,6 +35,12 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left half-written below `folder`; nobody else may be writing there."""
+    for left in folder.rglob(".tmp-*.part"):
+        left.unlink(missing_ok=True)
+
+
 def write_bytes(path: Path, content: bytes, mode: int = PRIVATE_FILE) -> None:
     """Put `content` at `path`, all or nothing, with these permission bits from the start."""
     with replacing(path, mode) as temporary:

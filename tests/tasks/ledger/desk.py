@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import opendp.prelude  # noqa: F401  forked children find it imported
 import pyarrow as pa
 import pyarrow.parquet as pq
 

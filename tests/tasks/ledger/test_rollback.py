@@ -121,11 +121,18 @@ def test_an_account_that_was_lost_with_the_log_is_charged_when_it_comes_back(des
     with pytest.raises(UserError, match="the 0 left"):
         desk.seal(ask(again, "0.1"))
     desk.register(desk.stage(content="m"), corpus="mails", account="late")
+    desk.log.check()
     desk.log.set_cap("late", Decimal(1))
+    desk.log.set_cap("fresh", Decimal(1))
+    desk.log.check()
     with pytest.raises(UserError, match="the 0 left"):
         desk.seal(ask(desk.log.partitions("mails")[0], "0.1"))
     desk.log.check()
-    assert [(line.account, line.spent) for line in desk.log.budget_lines()] == [("late", "1"), ("reviews", "1")]
+    assert [(line.account, line.spent) for line in desk.log.budget_lines()] == [
+        ("fresh", "1"),
+        ("late", "1"),
+        ("reviews", "1"),
+    ]
 
 
 def test_there_is_no_gap_to_accept_in_a_whole_log(desk: Desk) -> None:

@@ -217,6 +217,11 @@ def test_an_altered_and_resealed_document_is_refused_for(what: str, genuine: Doc
     assert str(caught.value).split(":")[0] not in ("signature", "chain") or "link" in what
 
 
+def test_a_release_key_that_is_not_the_question_s_hash_is_refused(genuine: Document) -> None:
+    with pytest.raises(InvalidError, match="question: its hash is not the release key"):
+        verify(reseal(genuine, release_key="0" * 64))
+
+
 @pytest.mark.parametrize(
     "alter",
     [
@@ -274,6 +279,9 @@ HOSTILE: dict[str, Callable[[Document], bytes]] = {
     "NaN inside": lambda document: json.dumps(document | {"sequence": float("nan")}).encode(),
     "infinity inside": lambda document: json.dumps(document | {"sequence": float("inf")}).encode(),
     "a floating-point number": lambda document: json.dumps(document | {"sequence": 6.0}).encode(),
+    "a floating-point number that is sealed": lambda document: reseal(
+        document | {"payload": document["payload"] | {"product": 0.5}}
+    ),
     "a key twice": lambda document: json.dumps(document).replace('"theta":', '"theta": "0", "theta":').encode(),
     "deep lists": lambda document: b"[" * 100_000 + b"]" * 100_000,
     "deep objects": lambda document: b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
@@ -333,6 +341,13 @@ def test_a_hostile_file_is_refused_in_one_line_and_soon(
     assert ended.returncode == 1 and ended.stdout == ""
     assert ended.stderr.startswith("INVALID  ") and ended.stderr.count("\n") == 1, ended.stderr[-500:]
     assert time.monotonic() - begun < 30  # not a measure of speed: it ends
+
+
+def test_nesting_as_deep_as_the_parser_allows_is_refused_too(genuine: Document) -> None:
+    text = json.dumps(genuine)
+    for depth in range(600, 1000):  # somewhere here reading works and hashing would not
+        with pytest.raises(InvalidError):
+            verify(text.replace('"of a test"', "[" * depth + "]" * depth).encode())
 
 
 @pytest.mark.parametrize("margin", ["9" * 2000, "1e999"])
