@@ -26,6 +26,10 @@ def check_public_name(value: str, name: str) -> str:
         raise UserError(f"{name}: {error}") from None
 
 
+def _is_plain(key: str) -> bool:
+    return 0 < len(key) <= 200 and key == key.strip() and key.isprintable()
+
+
 PublicName = Annotated[str, AfterValidator(_public_name)]
 
 
@@ -127,8 +131,14 @@ class CorpusSettings(BaseModel):
             raise ValueError("first_period: a time grid needs its first and last period, declared without looking")
         if len(set(self.partitions)) != len(self.partitions):
             raise ValueError("partitions: a key is declared twice")
-        if "all" in self.partitions or any(not key or key != key.strip() for key in self.partitions):
-            raise ValueError("partitions: keys must not be empty, padded with space or 'all'")
+        if "all" in self.partitions or not all(_is_plain(key) for key in self.partitions):
+            raise ValueError("partitions: keys must be 1 to 200 printable characters, not padded with space, not 'all'")
+        return self
+
+    @model_validator(mode="after")
+    def _dialect_is_unambiguous(self) -> Self:
+        if self.delimiter == self.quote or "\n" in (self.delimiter, self.quote):
+            raise ValueError("delimiter: must differ from the quote character and from a line's end")
         return self
 
     @property

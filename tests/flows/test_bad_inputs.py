@@ -66,6 +66,8 @@ BAD_FLAGS = [
     ("--max-characters", "0", "max_characters: "),
     ("--max-unreadable", "1.5", "max_unreadable: "),
     ("--delimiter", ";;", "delimiter: "),
+    ("--delimiter", '"', "delimiter: must differ"),
+    ("--partitions", "a\x00b", "partitions: keys must be"),
     ("--statements-file", "statements.txt", "domain: give either a domain or a statements_file"),
     ("--no-such-flag", "1", "No such option"),
 ]
@@ -75,7 +77,8 @@ BAD_FLAGS = [
 def test_a_bad_flag_is_refused_by_name(privcert, flag, value, says):
     privcert("init")
     privcert("budget", "set", "reviews", "--epsilon", "8")
-    flags = [part for pair in (GOOD | {flag: value}).items() for part in pair]
+    column = {"--partition-column": "place"} if "keys must be" in says else {}
+    flags = [part for pair in (GOOD | column | {flag: value}).items() for part in pair]
     answer = privcert("audit", "reviews.parquet", *flags)
     assert answer.code == 2, answer
     assert says in answer.err

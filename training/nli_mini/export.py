@@ -161,10 +161,9 @@ def main() -> None:
     onnx.checker.check_model(proto)
     onnx.save(proto, arguments.out / "model.onnx")
     shutil.copyfile(arguments.model / "tokenizer.json", arguments.out / "tokenizer.json")
-    config = {
-        key: value for key, value in model.config.to_dict().items() if key in ("id2label", "label2id", "model_type")
-    }
-    config |= {"name": "nli-mini", "version": arguments.version, "max_position_embeddings": 512}
+    facts = model.config.to_dict()
+    config = {key: facts[key] for key in ("model_type", "id2label", "label2id", "max_position_embeddings")}
+    config |= {"name": "nli-mini", "version": arguments.version}
     (arguments.out / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     pairs = pairs_to_compare(arguments.pairs, arguments.compare)
     encoded = [dict(tokenizer(*pair[:2], truncation="only_first", max_length=384)) for pair in pairs]
