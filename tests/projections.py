@@ -25,7 +25,7 @@ RELEASE_DEFAULTS: dict[str, object] = {
     "n": 1000,
     "unit": "author",
     "unit_support": "any",
-    "proposer": "tag_template restaurant-reviews, seed 0",
+    "proposer": f"tag_template restaurant-reviews seed 0 sha256 {hashlib.sha256(b'domain').hexdigest()}",
     "candidates": 1,
     "model": "nli-mini",
     "model_fingerprint": "f" * 64,
