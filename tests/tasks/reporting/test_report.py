@@ -198,7 +198,8 @@ _LOOK = """() => JSON.stringify({
     rows: document.querySelectorAll('td.text bdi').length,
     dots: document.querySelectorAll('circle').length,
     outside: [...document.querySelectorAll('main *')].filter(
-        one => one.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + 1).length,
+        one => one.getBoundingClientRect().right >
+            document.querySelector('main').getBoundingClientRect().right + 1).length,
     smallest: Math.min(...[...document.querySelectorAll('main *')].map(
         one => parseFloat(getComputedStyle(one).fontSize))),
 })"""
