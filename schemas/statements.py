@@ -5,15 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Self
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
-
-STATEMENTS = pa.schema(
-    [
-        pa.field("statement_id", pa.string(), nullable=False),
-        pa.field("statement", pa.string(), nullable=False),
-    ]
-)
 
 
 def statement_id(text: str) -> str:

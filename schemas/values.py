@@ -70,7 +70,6 @@ _text = PlainSerializer(decimal_text, return_type=str)
 Epsilon = Annotated[Decimal, _between(Decimal(0), Decimal(1000), "greater than 0 and less than 1000 nats"), _text]
 Beta = Annotated[Decimal, _between(Decimal(0), Decimal("0.5"), "greater than 0 and less than 0.5"), _text]
 Theta = Annotated[Decimal, BeforeValidator(_closed_unit), _text]
-Fraction01 = Annotated[Decimal, _between(Decimal(0), Decimal("1.0000001"), "greater than 0 and at most 1"), _text]
 Whole = Annotated[int, BeforeValidator(whole_number)]
 
 
