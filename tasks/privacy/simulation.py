@@ -38,5 +38,6 @@ def simulate_certificates(
 def _two_sided(mechanism: Geometric, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The difference of two geometric variables has the two-sided law with a = e^-rate."""
     success = -np.expm1(-float(1 / mechanism.scale))
-    up, down = rng.geometric(success, size=(2, size))
+    up: NDArray[np.int64] = rng.geometric(success, size=size)
+    down: NDArray[np.int64] = rng.geometric(success, size=size)
     return up - down
