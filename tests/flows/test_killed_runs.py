@@ -105,7 +105,7 @@ def test_the_server_that_a_killed_run_leaves_behind_is_ended_by_the_next(tmp_pat
     process = start(home, source)
     server = wait_for_server(process.pid)
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.wait()  # not communicate(): the server that is left holds our pipes open
     assert psutil.pid_exists(server)
     finish(start(home, source))
     assert not psutil.pid_exists(server) or psutil.Process(server).status() == psutil.STATUS_ZOMBIE
