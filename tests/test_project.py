@@ -148,21 +148,37 @@ def test_every_guard_fails_when_broken(guard, tmp_path):
     assert guard(tmp_path) == [str(broken)]
 
 
-def test_import_contracts_fail_when_broken(tmp_path):
-    """The layers contract objects when a schema imports a task."""
-    for package in PACKAGES:
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "__init__.py").write_text("")
-    (tmp_path / "tasks" / "work.py").write_text("")
+CONTRACTS = {
+    "flows, then tasks": ("schemas/wrong.py", "import tasks.work\n"),
+    "mathematics is pure": ("tasks/privacy/wrong.py", "import sqlalchemy\n"),
+    "never reach Prefect": ("tasks/ledger/wrong.py", "import prefect\n"),
+    "cannot reach the records": ("tasks/statements/wrong.py", "import tasks.corpora\n"),
+    "never reaches seeded noise": ("tasks/ledger/wrong.py", "import tasks.privacy.simulation\n"),
+    "live in reporting": ("tasks/support/wrong.py", "import duckdb\n"),
+}
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_every_import_contract_fails_when_broken(contract, tmp_path):
+    """A tree of empty packages keeps all contracts; one wrong import breaks the one that forbids it."""
+    for folder in [*PACKAGES, *(path.parent.relative_to(ROOT) for path in ROOT.glob("tasks/*/__init__.py"))]:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("")
+    for name in ("tasks/work.py", "tasks/privacy/simulation.py"):
+        (tmp_path / name).write_text("")
     (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
-    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
-    environment = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    kept = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert kept.returncode == 0, kept.stdout
-    (tmp_path / "schemas" / "wrong.py").write_text("import tasks.work\n")
-    broken = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert lint_imports(tmp_path).returncode == 0
+    name, content = CONTRACTS[contract]
+    (tmp_path / name).write_text(content)
+    broken = lint_imports(tmp_path)
     assert broken.returncode != 0
-    assert "schemas.wrong -> tasks.work" in broken.stdout
+    assert f"{contract}" in "".join(line for line in broken.stdout.splitlines() if line.endswith("BROKEN"))
+
+
+def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
 
 
 def test_no_other_distribution_provides_our_packages():
