@@ -1,14 +1,16 @@
 """What ingestion is asked: where the records are, what a unit is, how the corpus is partitioned."""
 
 import re
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from schemas.errors import UserError
-from schemas.values import Whole
+from schemas.values import Theta, Whole
 
+RECORD = "record"  # name of the unit where every record is one
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}\Z")
 
 
@@ -116,7 +118,7 @@ class CorpusSettings(BaseModel):
     """Of CSV, TSV, JSONL and text files."""
     max_characters: Whole = Field(default=200_000, ge=1, le=100_000_000)
     """A longer record is kept in n, supports nothing and is listed for the operator."""
-    max_unreadable: Annotated[str, Field(pattern=r"^(0(\.\d{1,6})?|1)$")] = "0.05"
+    max_unreadable: Theta = Decimal("0.05")
     """Registration stops when a larger share of the records cannot be read (an unprotected precondition)."""
     replace: bool = False
     """Register changed content under a known partition key as a new version on the same account."""
@@ -133,6 +135,12 @@ class CorpusSettings(BaseModel):
             raise ValueError("partitions: a key is declared twice")
         if "all" in self.partitions or not all(_is_plain(key) for key in self.partitions):
             raise ValueError("partitions: keys must be 1 to 200 printable characters, not padded with space, not 'all'")
+        return self
+
+    @model_validator(mode="after")
+    def _unit_is_no_sentinel(self) -> Self:
+        if self.unit == RECORD:
+            raise ValueError("unit: the name `record` means that every record is a unit; rename the column")
         return self
 
     @model_validator(mode="after")

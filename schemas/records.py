@@ -18,6 +18,7 @@ class RecordStatus(StrEnum):
     LONE_SURROGATE = "lone_surrogate"
     TOO_LONG = "too_long"
     MISSING = "missing"
+    NOT_TEXT = "not_text"
 
 
 RECORDS = pa.schema(
@@ -34,6 +35,7 @@ UNITS = pa.schema(
     [
         pa.field("unit_id", pa.string(), nullable=False),
         pa.field("unit_key", pa.binary(32), nullable=False),  # keyed hash of (namespace, unit id)
+        pa.field("look_key", pa.binary(32), nullable=True),  # equal for ids that look alike; null in old versions
         pa.field("records", pa.int64(), nullable=False),  # records of the unit, readable or not
     ]
 )

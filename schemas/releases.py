@@ -4,6 +4,7 @@ Written by tasks/ledger (as a `Projection`), loaded by tasks/reporting, read by 
 decimal text (exact); columns that end in `_nats` or hold a share of units are their nearest doubles, for reading.
 """
 
+import hashlib
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -112,6 +113,8 @@ class Projection:
 def file_stem(corpus: str, partition: str, release_key: str, theta: str) -> str:
     """File name, without its ending, of what is said about a release at theta (exact text).
 
-    What a file name should not hold is percent-encoded; a long partition is cut, the key keeps it apart from others.
+    What a file name should not hold is percent-encoded; a long partition is cut (the key keeps it apart from others),
+    a long theta is written as 12 digits of its SHA-256. At most 200 characters.
     """
-    return f"{corpus}-{quote(partition, safe='')[:80]}-{release_key[:12]}-theta-{theta}"
+    short = theta if len(theta) <= 24 else f"sha256-{hashlib.sha256(theta.encode()).hexdigest()[:12]}"
+    return f"{corpus}-{quote(partition, safe='')[:80]}-{release_key[:12]}-theta-{short}"

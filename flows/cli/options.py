@@ -1,5 +1,6 @@
 """Flags made from settings: a flag, a YAML key and a Python field have one name."""
 
+import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -24,8 +25,8 @@ class _Exact(click.ParamType[Any]):
         if not isinstance(value, str):
             return value
         try:
-            return int(value) if value.strip().lstrip("+-").isdecimal() else Decimal(value)
-        except InvalidOperation:
+            return int(value) if re.fullmatch(r"[+-]?[0-9]{1,100}", value.strip()) else Decimal(value)
+        except (InvalidOperation, ValueError):
             return value
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tasks.storage.home import Home, default_home, initialise_home, open_home
+from tasks.storage.home import Home, default_home, initialise_home, open_home, release_zone
 
 
 def print_json(value: Mapping[str, object]) -> None:
@@ -20,7 +20,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, title=title, title_justify="left")
+    table = Table(*columns, title=None if title is None else Text(title), title_justify="left")
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row))
     Console(highlight=False).print(table)
@@ -37,6 +37,11 @@ def home_for(visibility: str) -> Home:
 def present_home() -> Home:
     """The home in use. Raises UserError when there is none."""
     return open_home(default_home())
+
+
+def release_zone_in_use() -> Home:
+    """The home as an analyst sees it; its private zone is not read. Raises UserError when there is none."""
+    return release_zone(default_home())
 
 
 def short(path: Path) -> str:

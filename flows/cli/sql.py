@@ -6,7 +6,7 @@ import sys
 import click
 
 from flows.cli.options import json_option
-from flows.cli.output import present_home
+from flows.cli.output import present_home, release_zone_in_use
 
 
 @click.command()
@@ -21,7 +21,7 @@ def command(query: str, operator: bool, output: str, as_json: bool) -> None:
     """
     from tasks.reporting.sql import run_sql
 
-    home = present_home()
+    home = present_home() if operator else release_zone_in_use()
     if operator:
         from tasks.reporting.projection import build_operator_database
 

@@ -3,6 +3,7 @@
 import os
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from schemas.errors import StageError, UserError
@@ -31,6 +32,8 @@ def guarded(stage: Callable[..., Result], home: str, run_id: str, *arguments: st
 
 def _keep_for_operator(run: Run) -> None:
     folder = run.home.private / "logs"
-    folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-    with open(os.open(folder / f"{run.run_id}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as file:
-        file.write(traceback.format_exc())
+    with suppress(OSError):  # a full disk must not turn a public reason into a private traceback
+        folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+        descriptor = os.open(folder / f"{run.run_id}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(traceback.format_exc())

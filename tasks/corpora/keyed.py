@@ -16,6 +16,7 @@ class KeyedHash:
         start = HMAC(home.hash_key(), SHA256())
         self._text = _after(start, b"text")
         self._unit = _after(start, b"unit")
+        self._look = _after(start, b"look")
         self._record = _after(start, b"record")
         self._content = _after(start, b"content")
 
@@ -26,6 +27,10 @@ class KeyedHash:
     def unit_key(self, namespace: bytes, unit_id: bytes) -> bytes:
         """Key of a unit in its declared namespace. keyed_hash(b"unit", namespace, unit_id)."""
         return _finished(self._unit, _framed(namespace) + _framed(unit_id))
+
+    def look_key(self, namespace: bytes, look: bytes) -> bytes:
+        """Key of what a unit id looks like (`units.look`) in its namespace. keyed_hash(b"look", namespace, look)."""
+        return _finished(self._look, _framed(namespace) + _framed(look))
 
     def record_key(self, unit_key: bytes, text_key: bytes) -> bytes:
         """Key of (namespace, unit id, text), by which another corpus knows the record.

@@ -16,6 +16,7 @@ from tasks.corpora.private_files import key_bytes, key_column, private_folder, p
 from tasks.corpora.resolved import Resolved
 from tasks.corpora.sorted_keys import SortedKeys
 from tasks.corpora.texts import status_names
+from tasks.corpora.units import look
 
 QUARANTINE = pa.schema(
     [
@@ -64,9 +65,12 @@ def _write_units(path: Path, resolved: Resolved, keyed: KeyedHash, namespace: by
     with private_parquet(path, UNITS) as writer:
         for start in range(0, len(resolved.unit_ids), _UNITS_PER_GROUP):
             ids = resolved.unit_ids.slice(start, _UNITS_PER_GROUP)
-            keys = b"".join(keyed.unit_key(namespace, unit_id.encode()) for unit_id in ids.to_pylist())
+            names: list[str] = ids.to_pylist()
+            keys = b"".join(keyed.unit_key(namespace, name.encode()) for name in names)
+            looks = b"".join(keyed.look_key(namespace, look(name).encode()) for name in names)
             counts = pa.array(records[start : start + _UNITS_PER_GROUP])
-            writer.write_table(pa.table([ids.cast(pa.string()), key_column(keys), counts], schema=UNITS))
+            columns = [ids.cast(pa.string()), key_column(keys), key_column(looks), counts]
+            writer.write_table(pa.table(columns, schema=UNITS))
             written.append(keys)
     return b"".join(written)
 

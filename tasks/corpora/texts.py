@@ -26,7 +26,7 @@ def read_texts(texts: pa.Array, faults: pa.Array, max_characters: int) -> tuple[
     codes[length > max_characters] = STATUSES.index(RecordStatus.TOO_LONG)
     codes[(length == 0) | blank] = STATUSES.index(RecordStatus.EMPTY)
     codes[texts.is_null().to_numpy(zero_copy_only=False)] = STATUSES.index(RecordStatus.MISSING)
-    for fault in (RecordStatus.BROKEN_ENCODING, RecordStatus.LONE_SURROGATE):
+    for fault in (RecordStatus.BROKEN_ENCODING, RecordStatus.LONE_SURROGATE, RecordStatus.NOT_TEXT):
         codes[pc.fill_null(pc.equal(faults, str(fault)), False).to_numpy(zero_copy_only=False)] = STATUSES.index(fault)
     return pc.if_else(pa.array(codes == OK), texts, pa.scalar(None, pa.large_string())), codes
 

@@ -9,6 +9,10 @@ import pyarrow.compute as pc
 from schemas.corpora import UnitRule
 from tasks.corpora.problems import SourceError
 
+AMBIGUOUS = (
+    "unit_rule: ambiguous unit ids, some differ only by case, outer space, Unicode form or leading zeros; "
+    "declare as_written or folded"
+)
 _CHUNK = 100_000  # ids folded at a time
 _PLAIN = r"^[!-/1-@\[-~][!-@\[-~]*$"  # ASCII without capitals, spaces and a leading zero
 
@@ -35,10 +39,7 @@ def unit_ids(ids: pa.Array, rule: UnitRule) -> pa.Array:
 def check_no_look_alikes(distinct: pa.Array) -> None:
     """Rule `exact`: SourceError when two different ids look alike. distinct: ids, each once."""
     if len(pc.unique(_mapped(distinct, look))) != len(distinct):
-        raise SourceError(
-            "unit_rule: ambiguous unit ids, some differ only by case, outer space, Unicode form or leading zeros; "
-            "declare as_written or folded"
-        )
+        raise SourceError(AMBIGUOUS)
 
 
 def fold(unit_id: str) -> str:

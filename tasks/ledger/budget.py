@@ -109,6 +109,18 @@ def check_affordable(connection: Connection, account: str, corpus: str, partitio
         )
 
 
+def check_joinable(connection: Connection, account: str) -> None:
+    """Refuse another corpus on an account whose charges, added up as they are from then on, exceed its cap."""
+    cap, charges = read_cap(connection, account), select(CHARGE.c.epsilon).where(CHARGE.c.account == account)
+    spent = sum((Fraction(value) for value in connection.execute(charges).scalars()), Fraction(0))
+    if cap is not None and spent > Fraction(cap):
+        raise UserError(
+            f"account: corpora that share {account} add up, and {exact_text(spent)} is spent of its cap "
+            f"{decimal_text(cap)}; raise it to at least that with "
+            f"`privcert budget set {account} --epsilon E --reason TEXT`"
+        )
+
+
 def charge(
     connection: Connection, sequence: int, account: str, corpus: str, partition: str, key: str | None, epsilon: Decimal
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from schemas.errors import UserError
@@ -24,9 +24,15 @@ class LogUnavailableError(UserError):
 def open_engine(url: str) -> Engine:
     """An engine for a sqlite:/// or postgresql:// URL; a SQLite file is created 0600.
 
-    Raises LogUnavailableError when the file cannot be opened for writing.
+    Raises LogUnavailableError when the file cannot be opened for writing, UserError for another kind of URL.
     """
-    engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+    try:
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+    except (ArgumentError, ImportError):  # its text may hold a password
+        raise _wrong_url() from None
+    on_file = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
+    if not on_file and engine.dialect.name != "postgresql":
+        raise _wrong_url()
     if engine.dialect.name == "sqlite":
         _create_private_file(engine)
         event.listen(engine, "connect", _configure_sqlite)
@@ -113,6 +119,12 @@ def _create_private_file(engine: Engine) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise _unavailable(os.strerror(error.errno or 0).lower()) from None
+
+
+def _wrong_url() -> UserError:
+    return UserError(
+        "PRIVCERT_LOG_URL: write sqlite:////PATH or postgresql+psycopg://HOST/DATABASE (the extra privcert[postgresql])"
+    )
 
 
 _REASONS = (

@@ -17,7 +17,7 @@ from tasks.ledger.sealing import read_payload
 from tasks.ledger.tables import HEAD, RELEASE
 from tasks.privacy.thresholds import emits, threshold_units
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
-from tasks.storage.home import RELEASE_DIRECTORY, Home
+from tasks.storage.home import Home
 
 FORMAT = "privcert-certificate/1"
 DISCLOSURES = (
@@ -33,8 +33,7 @@ DISCLOSURES = (
 def write_certificate(connection: Connection, home: Home, release_key: str, theta: Decimal) -> Path:
     """Write release/certificates/CORPUS-PARTITION-KEY12-theta-THETA.json; the same question gives the same bytes."""
     content = certificate(connection, home, release_key, theta)
-    folder = home.release / "certificates"
-    folder.mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
+    folder = home.release_folder("certificates")
     question = read_payload(connection, release_key)["question"]
     path = folder / f"{file_stem(question['corpus'], question['partition'], release_key, decimal_text(theta))}.json"
     if not path.exists() or path.read_bytes() != content:

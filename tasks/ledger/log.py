@@ -39,7 +39,7 @@ class ReleaseLog:
         with locked(self._engine) as connection:
             chain.check_witness(connection, self._home)
             registration.register_corpus(connection, self._home, settings)
-            registered = [registration.register_partition(connection, self._home, settings, part) for part in staged]
+            registered = registration.register_partitions(connection, self._home, settings, staged)
         crash_point("after_register")
         return registered
 

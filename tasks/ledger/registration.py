@@ -2,23 +2,23 @@
 
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-import polars as pl
 from sqlalchemy import Connection, Row, func, insert, select
 
-from schemas.corpora import CorpusSettings, Visibility
+from schemas.corpora import RECORD, CorpusSettings, UnitRule, Visibility
 from schemas.errors import UserError
-from tasks.ledger.budget import charge_gaps
+from tasks.corpora.overlaps import looks_like_another, most_texts_in_one, shares_records, shares_units
+from tasks.corpora.units import AMBIGUOUS
+from tasks.ledger.budget import charge_gaps, check_joinable
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import append
 from tasks.ledger.question import RegisteredPartition
 from tasks.ledger.tables import CORPUS, PARTITION
 from tasks.storage.atomic import sync
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
-
-RECORD = "record"  # name of the unit where every record is one
 
 
 class Staged(Protocol):
@@ -76,9 +76,12 @@ def check_corpus(connection: Connection, home: Home, settings: CorpusSettings) -
     if known is not None:
         _check_same(known, settings)
         return
-    mates = connection.execute(select(CORPUS.c.visibility).where(CORPUS.c.account == settings.account_name)).scalars()
+    of_account = select(CORPUS.c.visibility).where(CORPUS.c.account == settings.account_name)
+    mates = connection.execute(of_account).scalars().all()
     if any(mate != settings.visibility for mate in mates):
         raise UserError("account: private, public and synthetic corpora cannot share one")
+    if mates:
+        check_joinable(connection, settings.account_name)
 
 
 def scheme(settings: CorpusSettings) -> dict[str, object]:
@@ -92,28 +95,50 @@ def scheme(settings: CorpusSettings) -> dict[str, object]:
     }
 
 
-def register_partition(
-    connection: Connection, home: Home, settings: CorpusSettings, staged: Staged
-) -> RegisteredPartition:
-    """Register what was staged as a version of its partition; the same content again is a no-op.
+def register_partitions(
+    connection: Connection, home: Home, settings: CorpusSettings, staged: Sequence[Staged]
+) -> list[RegisteredPartition]:
+    """Register what was staged as versions of its partitions, all or none; the same content again is a no-op.
 
-    Moves the staged folder to corpora/CORPUS/VERSION. Raises UserError for changed content without `replace`,
-    for a unit that lies in another partition, and for records or units of another private corpus.
+    Moves staged folders to corpora/CORPUS/VERSION once nothing is refused, and back on any error. Raises UserError for
+    changed content without `replace`, and for units, records or texts that another partition or corpus has.
     """
+    new = [part for part in staged if _is_new(connection, settings, part)]
+    _check_units(connection, home, settings, new)
+    _check_list(connection, home, settings, new)
+    _check_membership(connection, home, settings, new)
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for part in new:
+            _add_version(connection, home, settings, part, moved)
+    except BaseException:
+        for before, after in reversed(moved):
+            after.rename(before)
+        raise
+    return [_registered(connection, _latest_required(connection, settings.corpus, part.key)) for part in staged]
+
+
+def _is_new(connection: Connection, settings: CorpusSettings, staged: Staged) -> bool:
     latest = _latest(connection, settings.corpus, staged.key)
     if latest is not None and latest.content_key == staged.content_key:
-        return _registered(connection, latest)
+        return False
     if latest is not None and not settings.replace:
         raise UserError(
             f"replace: the content of partition {staged.key} of {settings.corpus} has changed; "
             "--replace registers it as a new version on the same account"
         )
-    _check_disjoint(connection, home, settings, staged)
-    _check_membership(connection, home, settings, staged)
+    return True
+
+
+def _add_version(
+    connection: Connection, home: Home, settings: CorpusSettings, staged: Staged, moved: list[tuple[Path, Path]]
+) -> None:
+    latest = _latest(connection, settings.corpus, staged.key)
     version, number = secrets.token_hex(16), 1 if latest is None else latest.number + 1
     target = home.corpora / settings.corpus / version
     target.parent.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
     staged.path.rename(target)  # before the commit: a crash leaves an unknown folder, never a missing one
+    moved.append((staged.path, target))
     sync(target.parent)
     body = {
         "corpus": settings.corpus,
@@ -124,7 +149,6 @@ def register_partition(
     }
     append(connection, "partition", body)
     connection.execute(insert(PARTITION).values(**body, content_key=staged.content_key))
-    return _registered(connection, _latest_required(connection, settings.corpus, staged.key))
 
 
 def latest_partitions(connection: Connection, corpus: str) -> list[RegisteredPartition]:
@@ -153,44 +177,90 @@ def _check_same(known: Row[tuple[object, ...]], settings: CorpusSettings) -> Non
         )
 
 
-def _check_disjoint(connection: Connection, home: Home, settings: CorpusSettings, staged: Staged) -> None:
+def _check_units(connection: Connection, home: Home, settings: CorpusSettings, new: Sequence[Staged]) -> None:
+    """Rule `exact` over time: no unit may look like another unit that any version of the corpus has."""
+    if settings.unit_rule is not UnitRule.EXACT:
+        return
+    known = [folder for folders in _versions(connection, home, settings).values() for folder in folders]
+    if looks_like_another([part.path for part in new], known):
+        raise UserError(AMBIGUOUS)
+
+
+def _check_list(connection: Connection, home: Home, settings: CorpusSettings, new: Sequence[Staged]) -> None:
+    """Partitions of a list have a cap each, so they share neither units nor, under other unit ids, their texts."""
     if settings.units_recur:
         return
-    others = connection.execute(
-        select(PARTITION.c.version).where(PARTITION.c.corpus == settings.corpus, PARTITION.c.partition != staged.key)
-    ).scalars()
-    folders = [home.corpora / settings.corpus / version for version in others]
-    if _shares(staged.path, folders, "units.parquet", "unit_key"):
-        raise UserError("partition_column: a unit lies in two partitions of a list; use a time_grid, or mend the data")
+    known = _versions(connection, home, settings)
+    for part in new:
+        known.setdefault(part.key, []).append(part.path)
+    for part in new:
+        others = [folders for key, folders in known.items() if key != part.key]
+        if shares_units([part.path], [folder for folders in others for folder in folders]):
+            raise UserError(
+                "partition_column: a unit lies in two partitions of a list; use a time_grid, or mend the data"
+            )
+        if most_texts_in_one([part.path], others):
+            raise UserError("partition: most of its records are already in another partition of this corpus")
 
 
-def _check_membership(connection: Connection, home: Home, settings: CorpusSettings, staged: Staged) -> None:
+def _versions(connection: Connection, home: Home, settings: CorpusSettings) -> dict[str, list[Path]]:
+    """Partition key -> the folders of all its versions."""
     rows = connection.execute(
-        select(PARTITION.c.version, CORPUS.c.corpus, CORPUS.c.scheme)
-        .join(CORPUS, CORPUS.c.corpus == PARTITION.c.corpus)
-        .where(
-            CORPUS.c.corpus != settings.corpus,
-            CORPUS.c.visibility == Visibility.PRIVATE.value,
-            CORPUS.c.account != settings.account_name,
-        )
-    ).all()
-    by_record = f'"unit":"{RECORD}"'
-    everywhere = [home.corpora / row.corpus / row.version for row in rows]
-    by_unit = [home.corpora / row.corpus / row.version for row in rows if by_record not in row.scheme]
-    shares_units = settings.unit is not None and _shares(staged.path, by_unit, "units.parquet", "unit_key")
-    if shares_units or _shares(staged.path, everywhere, "record_keys.parquet", "record_key"):
+        select(PARTITION.c.partition, PARTITION.c.version).where(PARTITION.c.corpus == settings.corpus)
+    )
+    found: dict[str, list[Path]] = {}
+    for row in rows:
+        found.setdefault(row.partition, []).append(home.corpora / settings.corpus / row.version)
+    return found
+
+
+def _check_membership(connection: Connection, home: Home, settings: CorpusSettings, new: Sequence[Staged]) -> None:
+    """What another corpus is charged for, or publishes without a charge, is not asked about anew."""
+    if not new:
+        return
+    private, public, by_unit = _other_corpora(connection, home, settings)
+    folders = [part.path for part in new]
+    # partitions of a list have a cap each, so one of them may not be a copy; those of a grid add up
+    lots = [folders] if settings.units_recur else [[folder] for folder in folders]
+    shares_unit = settings.unit is not None and any(
+        shares_units(folders, by_unit, column) for column in ("look_key", "unit_key")
+    )
+    if shares_unit or _shares_content(folders, lots, private):
         raise UserError(
             "account: records or units of this source are in another private corpus; "
             "give both the same --account, so that their budgets add up"
         )
+    if settings.visibility is Visibility.PRIVATE and _shares_content(folders, lots, public):
+        raise UserError(
+            "visibility: records of this source are registered as public or synthetic in another corpus, for ever; "
+            "leave them out"
+        )
 
 
-def _shares(staged: Path, folders: list[Path], file: str, column: str) -> bool:
-    if not folders:
-        return False
-    known = pl.scan_parquet([folder / file for folder in folders]).select(column)
-    new = pl.scan_parquet(staged / file).select(column)
-    return not new.join(known, on=column, how="semi").head(1).collect(engine="streaming").is_empty()
+def _shares_content(new: Sequence[Path], lots: Sequence[Sequence[Path]], corpora: Sequence[Sequence[Path]]) -> bool:
+    """Any record or long text of a corpus, or half of the texts, however short and whoever's."""
+    known = [folder for folders in corpora for folder in folders]
+    return shares_records(new, known) or any(most_texts_in_one(lot, corpora) for lot in lots)
+
+
+def _other_corpora(
+    connection: Connection, home: Home, settings: CorpusSettings
+) -> tuple[list[list[Path]], list[list[Path]], list[Path]]:
+    """Folders by corpus: private ones on other accounts, public and synthetic ones; and the private with units."""
+    rows = connection.execute(
+        select(PARTITION.c.version, CORPUS.c.corpus, CORPUS.c.scheme, CORPUS.c.visibility)
+        .join(CORPUS, CORPUS.c.corpus == PARTITION.c.corpus)
+        .where(CORPUS.c.corpus != settings.corpus, CORPUS.c.account != settings.account_name)
+    )
+    private: dict[str, list[Path]] = {}
+    public: dict[str, list[Path]] = {}
+    by_unit: list[Path] = []
+    for row in rows:
+        folder, is_private = home.corpora / row.corpus / row.version, row.visibility == Visibility.PRIVATE
+        (private if is_private else public).setdefault(row.corpus, []).append(folder)
+        if is_private and json.loads(row.scheme)["unit"] != RECORD:
+            by_unit.append(folder)
+    return list(private.values()), list(public.values()), by_unit
 
 
 def _latest(connection: Connection, corpus: str, key: str) -> Row[tuple[object, ...]] | None:

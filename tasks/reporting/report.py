@@ -17,7 +17,7 @@ from tasks.reporting.database import fill
 from tasks.reporting.projection import release_tables
 from tasks.reporting.wording import Units, exact_percent, grouped, lower_percent, union_bound, upper_percent
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
-from tasks.storage.home import RELEASE_DIRECTORY, Home
+from tasks.storage.home import Home
 from warehouse.views import database_views
 
 Row = Mapping[str, object]
@@ -43,8 +43,7 @@ def write_report(projection: Projection, release_key: str, theta: str | Decimal,
     Raises KeyError when the projection holds no such release, or nobody asked it for this threshold.
     """
     facts = _facts(projection, release_key, decimal_text(Decimal(theta)))
-    folder = home.release / "reports"
-    folder.mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
+    folder = home.release_folder("reports")
     corpus, partition, key = (str(facts.release[name]) for name in ("corpus", "partition", "release_key"))
     path = folder / f"{file_stem(corpus, partition, key, facts.theta)}.html"
     write_bytes(path, _render(facts).encode(), RELEASE_FILE)

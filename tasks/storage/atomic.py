@@ -22,7 +22,7 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
     A reader sees the old file or the new one, never a part; after a crash the temporary file may remain, with a
     name that starts with '.tmp-' and ends in '.part' (patterns such as *.json do not find it).
     """
-    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}-{path.name}.part")
+    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}.part")
     try:
         yield temporary
         os.chmod(temporary, mode)

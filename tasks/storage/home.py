@@ -1,7 +1,6 @@
 """The home: a private zone that only the operator may read, and a release zone for analysts."""
 
 import fcntl
-import hashlib
 import hmac
 import json
 import os
@@ -48,6 +47,10 @@ class Home:
     def release(self) -> Path:
         """What passed the release log, for analysts."""
         return self.root / "release"
+
+    def release_folder(self, name: str) -> Path:
+        """A folder of the release zone, made when missing."""
+        return open_to_analysts(self.release / name)
 
     @property
     def corpora(self) -> Path:
@@ -110,22 +113,37 @@ def open_home(root: Path) -> Home:
     return Home(root=root, ledger_id=content["ledger_id"], on_purpose=content["on_purpose"])
 
 
-def key_fingerprint(home: Home) -> str:
-    """Short public name of the hash key (SHA-256 of a constant under it): tells two homes apart, reveals nothing."""
-    return hashlib.sha256(home.keyed_hash(b"privcert home")).hexdigest()[:16]
+def release_zone(root: Path) -> Home:
+    """The home as an analyst sees it: its release zone alone; nothing private is read.
+
+    Raises UserError when there is none.
+    """
+    if not (root / "release").is_dir():
+        raise UserError(f"no privcert home at {root}: set PRIVCERT_HOME")
+    return Home(root=root, ledger_id="", on_purpose=False)
+
+
+def open_to_analysts(folder: Path) -> Path:
+    """Make a folder that everybody may read, whatever the umask; one that is there keeps its permissions."""
+    if not folder.exists():
+        folder.mkdir(mode=RELEASE_DIRECTORY)
+        folder.chmod(RELEASE_DIRECTORY)
+    return folder
 
 
 def _make_home(root: Path, *, on_purpose: bool) -> None:
     private = root / "private"
     _refuse_other_folder(root, {"private", "release"})
-    root.mkdir(parents=True, exist_ok=True, mode=RELEASE_DIRECTORY)
+    if not root.exists():
+        root.mkdir(parents=True, mode=RELEASE_DIRECTORY)
+        root.chmod(RELEASE_DIRECTORY)  # whatever the umask: analysts pass through it to the release zone
     private.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
     _refuse_wide(private, private)
     with _one_process(private):
         if (private / _IDENTITY).exists():
             return
         _refuse_other_folder(private, set(_KEYS))
-        (root / "release").mkdir(exist_ok=True, mode=RELEASE_DIRECTORY)
+        open_to_analysts(root / "release")
         for name in _KEYS:
             if not (private / name).exists():
                 write_bytes(private / name, secrets.token_bytes(32))

@@ -67,11 +67,11 @@ def _unit_bits(
 
 def _supported_by_units(texts: VersionTexts, verdict: Bits, columns: int, unit_support: UnitSupport) -> Bits:
     """One row a unit: which statements it supports."""
-    combine = np.bitwise_or if unit_support is UnitSupport.ANY else np.bitwise_and
+    combine = np.bitwise_or if unit_support == UnitSupport.ANY else np.bitwise_and
     has_records = np.zeros(texts.units, np.bool_)
     has_records[texts.unit_of_record] = True
     units = empty(texts.units, columns)
-    if unit_support is UnitSupport.ALL:
+    if unit_support == UnitSupport.ALL:
         units[has_records] = 0xFF  # neutral for `and`; every such unit meets a record below
     for records in row_blocks(len(texts.unit_of_record), 8 * width_of(columns)):
         unit, text = texts.unit_of_record[records], texts.text_of_record[records]

@@ -33,6 +33,9 @@ BAD_FLAGS = [
     ("--epsilon", "", "epsilon: must be a number, not str"),
     ("--epsilon", "true", "epsilon: must be a number, not str"),
     ("--epsilon", "1e-999999", "epsilon: must have at most"),
+    ("--epsilon", "+-5", "epsilon: must be a number, not str"),
+    ("--epsilon", "9" * 5000, "epsilon: must have at most"),
+    ("--statements", "٥", "statements: must be a whole number"),
     ("--epsilon", "0x10", "epsilon: must be a number, not str"),
     ("--epsilon", "1,5", "epsilon: must be a number, not str"),
     ("--beta", "0", "beta: must be greater than 0"),
@@ -229,6 +232,13 @@ def test_bad_budgets_are_refused_by_name(privcert):
     assert privcert("budget", "set", "reviews", "--epsilon", "1").code == 0
     assert "reason: raising the cap" in privcert("budget", "set", "reviews", "--epsilon", "2").err
     assert "no account" in privcert("budget", "show", "others").err
+
+
+@pytest.mark.parametrize("url", ["mysql://user:secret@host/db", "nonsense", "sqlite://", "sqlite:///:memory:"])
+def test_a_bad_log_url_is_refused_by_name_and_not_repeated(privcert, monkeypatch, url):
+    monkeypatch.setenv("PRIVCERT_LOG_URL", url)
+    answer = privcert("init")
+    assert (answer.code, "PRIVCERT_LOG_URL" in answer.err, "secret" in answer.err) == (2, True, False), answer
 
 
 def test_there_are_at_least_sixty_kinds_of_bad_input():

@@ -1,13 +1,20 @@
 """The command line: help, JSON, exit codes."""
 
 import json
+import os
+import shutil
+import stat
 from pathlib import Path
 
 import click
 import pytest
 
 import flows.cli
+from flows.cli.output import print_table
+from tasks.reporting.projection import build_release_database
+from tasks.storage.home import open_home
 from tests.audits import write_corpus
+from tests.projections import one_release
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -121,3 +128,31 @@ def test_verify_refuses_what_is_no_certificate(privcert, tmp_path):
 
 def test_version(privcert):
     assert set(json.loads(privcert("version", "--json").out)) == {"privcert"}
+
+
+def test_the_release_zone_is_open_to_analysts_and_the_private_zone_is_not(privcert, tmp_path, monkeypatch):
+    before = os.umask(0o077)
+    try:
+        privcert("init")
+        home = open_home(tmp_path / "home")
+        home.release_folder("reports")
+    finally:
+        os.umask(before)
+    modes = {
+        path: stat.S_IMODE((home.root / path).stat().st_mode) for path in (".", "release", "release/reports", "private")
+    }
+    assert modes == {".": 0o755, "release": 0o755, "release/reports": 0o755, "private": 0o700}
+
+
+def test_analysts_query_without_the_private_zone(privcert, tmp_path):
+    privcert("init")
+    build_release_database(one_release([5, 0]), open_home(tmp_path / "home"))
+    shutil.rmtree(tmp_path / "home" / "private")
+    assert json.loads(privcert("sql", "select count(*) as n from statements", "--json").out) == {"rows": [{"n": 2}]}
+    assert privcert("sql", "select 1", "--operator").code == 2
+
+
+def test_a_title_that_looks_like_markup_is_printed_as_it_is(capsys):
+    print_table(["a"], [["[/red]"]], title="reviews / [/red][bold]x")
+    out = capsys.readouterr().out
+    assert "reviews/[/red][bold]x" in "".join(out.split())

@@ -47,7 +47,7 @@ def share(hits: Iterable[bool]) -> dict[str, float | int]:
 
 
 def measure(encoder: PairEncoder, pairs: Sequence[Pair]) -> dict[str, dict[str, float | int]]:
-    """Entailment against not, recall and precision of entailment, and 3-way accuracy where labels are 3-way."""
+    """Entailment against not, recall and precision; with 3-way labels also false yes by kind."""
     with ThreadPoolExecutor(2) as pool:
         scored = pool.map(lambda pair: encoder.logits([pair.premise], [pair.hypothesis])[0, 0], pairs)
         logits = np.array(list(scored))
@@ -58,8 +58,11 @@ def measure(encoder: PairEncoder, pairs: Sequence[Pair]) -> dict[str, dict[str, 
         "recall": share(supported[truth]),
         "precision": share(truth[supported]),
     }
-    if all(pair.label >= 0 for pair in pairs):
-        rows["three_way"] = share(logits.argmax(1) == np.array([pair.label for pair in pairs]))
+    labels = np.array([pair.label for pair in pairs])
+    if (labels >= 0).all():
+        rows["three_way"] = share(logits.argmax(1) == labels)
+        rows["yes_to_contradicted"] = share(supported[labels == CONTRADICTION])
+        rows["yes_to_open"] = share(supported[labels == NEUTRAL])
     return rows
 
 
@@ -126,10 +129,10 @@ def table(report: dict[str, dict[str, dict[str, float | int]]]) -> str:
         value = row[name]
         return f"{value['share']:.3f} ({value['low']:.3f}-{value['high']:.3f})"
 
-    names = ("accuracy", "recall", "precision", "three_way")
+    names = ("accuracy", "recall", "precision", "yes_to_contradicted", "yes_to_open", "three_way")
     lines = [
-        "| pairs | number | entailment or not | recall | precision | 3-way |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| pairs | number | entailment or not | recall | precision | yes to contradicted | yes to open | 3-way |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for source, row in report.items():
         cells = " | ".join(cell(row, name) for name in names)

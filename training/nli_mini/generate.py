@@ -61,9 +61,12 @@ class Fact:
 class Grammar:
     """The two grammar files, restricted to the entries for training or those for evaluation."""
 
-    def __init__(self, evaluation: bool, new_families: bool = False) -> None:
-        """evaluation: held-out entries instead of the trained ones; new_families: held-out families only."""
-        self.evaluation, self.new_families = evaluation, new_families
+    def __init__(self, evaluation: bool, new_families: bool = False, present: float = 0.4) -> None:
+        """evaluation: held-out entries instead of the trained ones; new_families: held-out families only.
+
+        present: share of statements about something that the record speaks of; in a real audit most are not.
+        """
+        self.evaluation, self.new_families, self.present = evaluation, new_families, present
         words: dict[str, Any] = yaml.safe_load((HERE / "grammar.yaml").read_text(encoding="utf-8"))
         files = [yaml.safe_load((HERE / name).read_text(encoding="utf-8")) for name in ("topics.yaml", "more.yaml")]
         self.words = words
@@ -136,7 +139,7 @@ class Grammar:
     def _ask(self, domain: str, sides: Mapping[str, str], who: str, rng: random.Random) -> tuple[str, int] | None:
         present = [family for family in self.domains[domain] if family["key"] in sides]
         absent = [family for family in self.domains[domain] if family["key"] not in sides]
-        family = rng.choice(present if rng.random() < 0.62 or not absent else absent)
+        family = rng.choice(present if rng.random() < self.present or not absent else absent)
         if self.new_families != bool(family.get("held_out", False)) and self.evaluation:
             return None
         side = "said" if "said" in family else rng.choice((*SIDES, *SIDES, "any"))

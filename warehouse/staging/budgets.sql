@@ -10,6 +10,6 @@ select
     budgets.cap_nats,
     budgets.spent_nats,
     budgets.cap is not null as is_capped,
-    -- Only an accepted gap after a restored backup may do that.
+    -- An accepted gap after a restored backup may do that; the log refuses every charge from then on.
     coalesce(budgets.spent_nats > budgets.cap_nats, false) as is_overspent
 from base.budgets as budgets;

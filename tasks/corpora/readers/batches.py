@@ -20,7 +20,7 @@ class RawBatch:
 
     ids: role (`id`, `unit`, `partition_column`) -> text, or dates and times for a partition column; may hold nulls.
     texts: large_string; null where missing or not text.
-    faults: RecordStatus where the text is broken, else null.
+    faults: RecordStatus where the text is broken or is no text, else null.
     """
 
     ids: dict[str, pa.Array]
@@ -40,14 +40,19 @@ class RowBuffer:
         self._ids: dict[str, list[object]] = {role: [] for role in self._roles}
         self._texts: list[str | None] = []
         self._decoded: list[bool] = []
+        self._is_text: list[bool] = []
         self._characters = 0
 
-    def add(self, row: dict[str, object], text: str | None, *, decoded: bool) -> None:
-        """Add a record. row: role -> value. decoded: the source's bytes could all be decoded where it stood."""
+    def add(self, row: dict[str, object], text: str | None, *, decoded: bool, is_text: bool = True) -> None:
+        """Add a record. row: role -> value. decoded: the source's bytes could all be decoded where it stood.
+
+        is_text: false where the source has something else in the place of the text, which is None then.
+        """
         for role in self._roles:
             self._ids[role].append(row[role])
         self._texts.append(text)
         self._decoded.append(decoded)
+        self._is_text.append(is_text)
         self._characters += len(text or "")
 
     @property
@@ -58,16 +63,20 @@ class RowBuffer:
     def take(self) -> RawBatch:
         """The rows so far as a batch; the buffer is empty afterwards. SourceError for ids of a wrong type."""
         ids = {role: values_as_text(role, values, self._kinds) for role, values in self._ids.items()}
-        texts, faults = _texts_and_faults(self._texts, self._decoded)
+        texts, faults = _texts_and_faults(self._texts, self._decoded, self._is_text)
         self._clear()
         return RawBatch(ids, texts, faults)
 
 
-def _texts_and_faults(texts: list[str | None], decoded: list[bool]) -> tuple[pa.Array, pa.Array]:
+def _texts_and_faults(
+    texts: list[str | None], decoded: list[bool], is_text: list[bool]
+) -> tuple[pa.Array, pa.Array]:
+    faults: list[RecordStatus | None] = [None if known else RecordStatus.NOT_TEXT for known in is_text]
     try:
-        return pa.array(texts, pa.large_string()), pa.nulls(len(texts), pa.string())
+        return pa.array(texts, pa.large_string()), pa.array(faults, pa.string())
     except UnicodeEncodeError:
-        faults = [_fault(text, whole) for text, whole in zip(texts, decoded, strict=True)]
+        rows = zip(texts, decoded, faults, strict=True)
+        faults = [fault or _fault(text, whole) for text, whole, fault in rows]
         clean = [text if fault is None else None for text, fault in zip(texts, faults, strict=True)]
         return pa.array(clean, pa.large_string()), pa.array(faults, pa.string())
 

@@ -27,7 +27,9 @@ class Geometric:
     def calibrated(cls, epsilon: Fraction, beta: Fraction) -> Self:
         """Scale rounded up so that the sampler's loss is at most epsilon; ValueError where epsilon is too small."""
         DiscreteLaplace(epsilon)  # range check by name
-        return cls(scale=Fraction(sampler_scale(epsilon)), beta=beta)
+        calibrated = cls(scale=Fraction(sampler_scale(epsilon)), beta=beta)
+        DiscreteLaplace(1 / calibrated.scale)  # rounding the scale up may have left the range
+        return calibrated
 
     @cached_property
     def law(self) -> DiscreteLaplace:

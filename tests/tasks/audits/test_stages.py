@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import UserError
+from tasks.audits.publishing import rebuild_everything
 from tasks.audits.results import run_results
 from tasks.audits.stages import certify_stage, ingest_stage, propose_stage, run_audit, score_stage
 from tasks.ledger import verifier
@@ -70,6 +71,13 @@ def test_another_threshold_on_the_same_certificates_is_free(home, corpus, monkey
     assert spent(home) == "2"
     assert first["partitions"][0]["release_key"] == second["partitions"][0]["release_key"]
     assert first["partitions"][0]["certificate"] != second["partitions"][0]["certificate"]
+
+
+def test_a_theta_of_sixty_digits_is_published_and_can_be_rebuilt(home, corpus):
+    theta = Decimal("0." + "1" * 59)
+    results = audit(capped(home), settings_for(corpus, theta=theta))
+    assert Path(results["partitions"][0]["report"]).exists()
+    assert len(rebuild_everything(home)) == 4
 
 
 def test_another_edition_is_a_new_answer_and_is_charged(home, corpus):

@@ -1,6 +1,7 @@
 """One semantics for all formats."""
 
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 
 import fsspec
@@ -28,7 +29,7 @@ SCHEMA = pa.schema([("id", pa.string()), ("author", pa.string()), ("text", pa.st
 )
 @settings(max_examples=25, deadline=None)
 def test_the_same_records_in_any_format_are_the_same_corpus(shared_home: Home, rows: list[Row]) -> None:
-    asked = {"unit_rule": "as_written", "max_unreadable": "1"}
+    asked = {"unit_rule": "as_written", "max_unreadable": Decimal(1)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seen = [
@@ -126,13 +127,13 @@ def test_a_folder_of_text_files_has_a_record_a_file(tmp_path: Path, shared_home:
     }.items():
         (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "texts" / name).write_bytes(content)
-    seen = stage_one(corpus(tmp_path / "texts", unit="folder", max_unreadable="1"), shared_home)
+    seen = stage_one(corpus(tmp_path / "texts", unit="folder", max_unreadable=Decimal("1")), shared_home)
     assert {record[:4] for record in seen.records} == {
         ("ann", "ann/1.txt", "ok", "good"),
         ("ann", "ann/deep/2.txt", "broken_encoding", None),
         ("bob", "bob/1.txt", "empty", None),
     }
-    alone = stage_one(corpus(tmp_path / "texts", unit=None, max_unreadable="1"), shared_home)
+    alone = stage_one(corpus(tmp_path / "texts", unit=None, max_unreadable=Decimal("1")), shared_home)
     assert alone.units == 3
     assert {unit for unit, *_ in alone.records} == {"ann/1.txt", "ann/deep/2.txt", "bob/1.txt"}
 

@@ -6,6 +6,7 @@ import shutil
 import stat
 import tempfile
 import unicodedata
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ rows = st.lists(
     max_size=12,
 )
 SCHEMA = pa.schema([("id", pa.string()), ("author", pa.string()), ("text", pa.string())])
-LENIENT = {"max_unreadable": "1", "max_characters": 100}
+LENIENT = {"max_unreadable": Decimal(1), "max_characters": 100}
 
 
 @given(rows, st.randoms(use_true_random=False), st.integers(0, 3))
@@ -104,7 +105,7 @@ def test_unreadable_records_stay_in_n_and_are_listed_for_the_operator(tmp_path: 
         b'{"id": "elsewhere", "author": "a", "other": "caf\xe9", "text": "a broken byte in a column that is not read"}',
     ]
     path.write_bytes(b"\n".join(lines) + b"\n\n")
-    seen = stage_one(corpus(path, max_characters=50, max_unreadable="1"), home)
+    seen = stage_one(corpus(path, max_characters=50, max_unreadable=Decimal("1")), home)
     assert seen.quarantine == {
         ("b", "empty", "empty"),
         ("c", "null", "missing"),
@@ -124,7 +125,7 @@ def test_unreadable_records_stay_in_n_and_are_listed_for_the_operator(tmp_path: 
 def test_one_broken_byte_marks_its_record_and_shifts_no_other(tmp_path: Path, home: Home) -> None:
     path = tmp_path / "c.csv"
     path.write_bytes(b'id,text,author\n1,"broken \xff, ""here""",a\n2,lead byte \xc3,b\n3,"fine\r\n\0too",c\n')
-    seen = stage_one(corpus(path, max_unreadable="1"), home)
+    seen = stage_one(corpus(path, max_unreadable=Decimal("1")), home)
     assert seen.quarantine == {("a", "1", "broken_encoding"), ("b", "2", "broken_encoding")}
     assert ("c", "3", "ok", "fine\r\n\0too") in {record[:4] for record in seen.records}
 
@@ -133,7 +134,7 @@ def test_parquet_text_that_is_not_utf8_marks_its_record_only(tmp_path: Path, hom
     offsets, content = pa.array([0, 2, 4], pa.int32()).buffers()[1], pa.py_buffer(b"ok\xff\xfe")
     texts = pa.StringArray.from_buffers(2, offsets, content)
     pq.write_table(pa.table({"id": ["1", "2"], "author": ["a", "b"], "text": texts}), tmp_path / "c.parquet")
-    seen = stage_one(corpus(tmp_path / "c.parquet", max_unreadable="0.5"), home)
+    seen = stage_one(corpus(tmp_path / "c.parquet", max_unreadable=Decimal("0.5")), home)
     assert seen.quarantine == {("b", "2", "broken_encoding")}
 
 
@@ -142,7 +143,7 @@ def test_the_share_of_unreadable_records_is_compared_exactly(
     tmp_path: Path, home: Home, bad: int, refused: bool
 ) -> None:
     many: list[Row] = [{"id": n, "author": f"u{n}", "text": "" if n < bad else "fine"} for n in range(10)]
-    source = corpus(write_parquet(tmp_path / "c.parquet", many), max_unreadable="0.1")
+    source = corpus(write_parquet(tmp_path / "c.parquet", many), max_unreadable=Decimal("0.1"))
     if not refused:
         assert stage_one(source, home).units == 10
         return
@@ -205,7 +206,7 @@ def test_memory_bounds_change_nothing(tmp_path: Path, home: Home, monkeypatch: p
     ]
     source = corpus(
         write_parquet(tmp_path / "c.parquet", many),
-        max_unreadable="1",
+        max_unreadable=Decimal("1"),
         partition_column="day",
         partitions=[f"2026-01-{day:02}" for day in range(1, 15)],
     )
