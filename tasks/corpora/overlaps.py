@@ -34,18 +34,19 @@ def looks_like_another(new: Sequence[Path], known: Sequence[Path]) -> bool:
 
 def most_texts_in_one(new: Sequence[Path], groups: Sequence[Sequence[Path]]) -> bool:
     """Does one group of folders hold at least half of the distinct readable texts of the new ones?"""
-    known = [
-        texts.with_columns(pl.lit(number).alias("group"))
-        for number, group in enumerate(groups)
-        if (texts := _texts(group)) is not None
-    ]
-    ours = _texts(new)
-    if ours is None or not known:
+    group_of = {str(part): number for number, group in enumerate(groups) for part in _parts(group)}
+    ours = _parts(new)
+    if not (ours and group_of):
         return False
-    ours = ours.unique()
-    common = pl.concat(known).join(ours, on="text_key", how="semi").unique().group_by("group").len()
+    distinct = pl.scan_parquet(ours).select("text_key").drop_nulls().unique().collect(engine="streaming")
+    # one scan of all files: a scan for each group would hold its buffers at the same time as the others
+    known = pl.scan_parquet(list(group_of), include_file_paths="file").select("text_key", "file")
+    group = pl.col("file").replace_strict(group_of, return_dtype=pl.Int64)
+    common = (
+        known.join(distinct.lazy(), on="text_key", how="semi").select("text_key", group).unique().group_by("file").len()
+    )
     most = common.select(pl.col("len").max()).collect(engine="streaming").item()
-    return most is not None and 2 * int(most) >= int(ours.select(pl.len()).collect(engine="streaming").item())
+    return most is not None and 2 * int(most) >= distinct.height
 
 
 def _units(folders: Sequence[Path]) -> pl.LazyFrame:
@@ -54,10 +55,9 @@ def _units(folders: Sequence[Path]) -> pl.LazyFrame:
     return pl.scan_parquet(files, schema=_UNIT_KEYS, missing_columns="insert", extra_columns="ignore")
 
 
-def _texts(folders: Sequence[Path]) -> pl.LazyFrame | None:
-    """The keys of all readable texts, with repetitions; None without a file of records."""
-    parts = [part for folder in folders for part in sorted(folder.glob("records/part-*.parquet"))]
-    return pl.scan_parquet(parts).select("text_key").drop_nulls() if parts else None
+def _parts(folders: Sequence[Path]) -> list[Path]:
+    """Their files of records."""
+    return [part for folder in folders for part in sorted(folder.glob("records/part-*.parquet"))]
 
 
 def _any(rows: pl.LazyFrame) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from schemas.releases import file_stem
 from schemas.values import decimal_text
 from tasks.ledger.canonical import canonical
-from tasks.ledger.chain import Entry, entries
+from tasks.ledger.chain import account_tag, entries
 from tasks.ledger.sealing import read_payload
 from tasks.ledger.tables import HEAD, RELEASE
 from tasks.privacy.thresholds import emits, threshold_units
@@ -25,6 +25,9 @@ DISCLOSURES = (
     "lies, and n are fixed and not protected.",
     "Registration may have been refused because too many records could not be read or because of repeated or "
     "misplaced ids; that it was not is an unprotected precondition.",
+    "So is that no file was malformed (a CSV quote that swallows rows, a record that is not well-formed), no record id "
+    "was null, no two unit ids looked alike, and no record was also in another corpus.",
+    "That content was replaced under a partition key is public, and when: the version number and its day show it.",
     "Support is what the named frozen model says of each record; certificates bound that count, not the truth.",
     "A statement that is not emitted is not certified; it is not certified to be false.",
 )
@@ -47,10 +50,12 @@ def certificate(connection: Connection, home: Home, release_key: str, theta: Dec
     question, answer = payload["question"], payload["answer"]
     n, exact = payload["described"]["partition"]["n"], Fraction(theta)
     sequence = connection.execute(select(RELEASE.c.sequence).where(RELEASE.c.release_key == release_key)).scalar_one()
+    ledger_id = connection.execute(select(HEAD.c.ledger_id)).scalar_one()
+    tag = account_tag(ledger_id, payload["described"]["partition"]["account"])
     key = Ed25519PrivateKey.from_private_bytes(home.signing_seed())
     document: dict[str, object] = {
         "format": FORMAT,
-        "ledger_id": connection.execute(select(HEAD.c.ledger_id)).scalar_one(),
+        "ledger_id": ledger_id,
         "release_key": release_key,
         "sequence": sequence,
         "payload": payload,
@@ -61,15 +66,15 @@ def certificate(connection: Connection, home: Home, release_key: str, theta: Dec
             for name, units in zip(question["statement_ids"], answer["certificate_units"], strict=True)
         ],
         "disclosures": list(DISCLOSURES),
-        "chain": list(_links(connection, payload["described"]["partition"]["account"], sequence)),
+        "chain": list(_links(connection, tag, sequence)),
         "public_key": key.public_key().public_bytes_raw().hex(),
     }
     document["signature"] = key.sign(canonical(document)).hex()
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-def _links(connection: Connection, account: str, last: int) -> Iterator[dict[str, object]]:
-    """The chain up to this release; bodies only where they concern its account."""
+def _links(connection: Connection, tag: str | None, last: int) -> Iterator[dict[str, object]]:
+    """The chain up to this release; bodies exactly where they concern its account, or every account."""
     for entry in entries(connection):
         if entry.sequence > last:
             return
@@ -77,14 +82,11 @@ def _links(connection: Connection, account: str, last: int) -> Iterator[dict[str
             "sequence": entry.sequence,
             "kind": entry.kind,
             "day": entry.day,
+            "account_tag": entry.account_tag,
             "body_sha256": entry.body_sha256,
             "hash": entry.hash,
         }
-        yield link | ({"body": json.loads(entry.body)} if _concerns(entry, account) else {})
-
-
-def _concerns(entry: Entry, account: str) -> bool:
-    return entry.kind == "gap" or json.loads(entry.body).get("account") == account
+        yield link | ({"body": json.loads(entry.body)} if entry.account_tag in (tag, None) else {})
 
 
 def public_key(home: Home) -> str:

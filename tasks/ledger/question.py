@@ -48,6 +48,7 @@ class RegisteredPartition:
 class Question:
     """Everything that defines an answer; theta is not part of it: one certificate answers every theta (spec 1.3).
 
+    statements: kept in the order of their ids, in which supports are given too: another order is the same question.
     Raises UserError for no statements, a statement asked twice, or a mechanism that no release may use.
     """
 
@@ -65,6 +66,8 @@ class Question:
     edition: int = 1
 
     def __post_init__(self) -> None:
+        by_id = tuple(sorted(self.statements, key=lambda statement: statement.statement_id))
+        object.__setattr__(self, "statements", by_id)
         if not self.statements:
             raise UserError("statements: there is none to certify")
         if len({statement.statement_id for statement in self.statements}) != len(self.statements):

@@ -31,13 +31,15 @@ HEAD = Table(
     Column("hash", String(64), nullable=False),
 )
 
-# One row per act: cap, corpus, partition, release, gap. hash = SHA-256(sequence, kind, day, body_sha256, previous).
+# One row per act: cap, corpus, partition, release, gap.
+# hash = SHA-256(sequence, kind, day, account_tag, body_sha256, previous), see tasks/ledger/chain.py.
 ENTRY = Table(
     "entry",
     METADATA,
     Column("sequence", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String(16), nullable=False),
     Column("day", Date, nullable=False),
+    Column("account_tag", String(16), nullable=True),  # null: the act concerns all accounts (a gap)
     Column("body", Text, nullable=False),
     Column("body_sha256", String(64), nullable=False),
     Column("previous", String(64), nullable=False),

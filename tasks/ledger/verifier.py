@@ -1,9 +1,11 @@
 """Stand-alone verifier of a privcert certificate file: `python verifier.py FILE`.
 
 Needs Python >= 3.11 and nothing else; with the package `cryptography` it checks the signature too. It recomputes the
-question's key, the margins, the decisions, the budget and the chain from the file alone, without any private data.
+question's key, the margins, the decisions, the chain, the registration and the budget from the file alone, without
+any private data. What cannot be recomputed is named as stated only.
 """
 
+import datetime
 import hashlib
 import json
 import math
@@ -19,6 +21,39 @@ from typing import Any
 Document = dict[str, Any]
 MAX_BYTES = 2**28  # a certificate of 100,000 statements has about 2^25
 
+DISCLOSURES = (
+    "Neighbouring datasets replace the content of one unit's records; which units exist, in which partition each "
+    "lies, and n are fixed and not protected.",
+    "Registration may have been refused because too many records could not be read or because of repeated or "
+    "misplaced ids; that it was not is an unprotected precondition.",
+    "So is that no file was malformed (a CSV quote that swallows rows, a record that is not well-formed), no record id "
+    "was null, no two unit ids looked alike, and no record was also in another corpus.",
+    "That content was replaced under a partition key is public, and when: the version number and its day show it.",
+    "Support is what the named frozen model says of each record; certificates bound that count, not the truth.",
+    "A statement that is not emitted is not certified; it is not certified to be false.",
+)
+_PARTITION = "corpus account visibility partition version number n unit unit_rule"
+_KEYS = {
+    "certificate": "format ledger_id release_key sequence payload theta threshold_units decisions disclosures chain "
+    "public_key signature",
+    "payload": "format product question described charge answer",
+    "question": "corpus partition partition_version unit unit_rule unit_support statement_ids model_fingerprint "
+    "mechanism epsilon beta scope edition",
+    "described": "partition statements proposer model model_description",
+    "partition": _PARTITION,
+    "answer": "epsilon_per_statement beta_per_statement scale margin_units coin sampler certificate_units",
+    "link": "sequence kind day account_tag body_sha256 hash",
+}
+_TERMS = {
+    "scope": ("candidate", "report", "report_independent"),
+    "mechanism": ("frontier", "geometric"),
+    "unit_support": ("any", "all"),
+    "unit_rule": ("exact", "as_written", "folded"),
+    "visibility": ("private", "public", "synthetic"),
+    "partition_by": ("all", "list", "year", "month", "day"),
+    "kind": ("cap", "corpus", "partition", "release", "gap"),
+}
+
 
 class InvalidError(Exception):
     """The certificate does not hold; the message says which check failed."""
@@ -31,7 +66,7 @@ def verify(content: bytes, trusted_key: str | None = None) -> list[str]:
     """
     document = _parse(content)
     shown = []
-    for check in (_format, _question, _statements, _mechanism, _certificates, _decisions, _chain, _budget):
+    for check in _CHECKS:
         try:
             shown.append(check(document))
         except _UNREADABLE as error:
@@ -87,9 +122,12 @@ def _require(condition: bool, says: str) -> None:
         raise InvalidError(says)
 
 
+_NUMBER = r"\d{1,2000}(\.\d{1,1000})?(/\d{1,2000}|[eE][+-]?\d{1,3})?"
+
+
 def _exact(text: object) -> Fraction:
     """An exact number written as text; bounded, so that a hostile file cannot ask for gigabytes of digits."""
-    if not isinstance(text, str) or not re.fullmatch(r"\d{1,2000}(\.\d{1,1000})?(/\d{1,2000}|[eE][+-]?\d{1,3})?", text):
+    if not isinstance(text, str) or not re.fullmatch(_NUMBER, text, re.ASCII):
         raise ValueError("not an exact number")
     return Fraction(text)
 
@@ -100,10 +138,46 @@ def _whole(value: object) -> int:
     return value
 
 
+def _is_spelled(text: object) -> bool:
+    """Is this decimal in its one spelling (no exponent up to 60 characters, no idle zeros)?"""
+    if not isinstance(text, str) or "/" in text or _exact(text) == 0:
+        return text == "0"
+    number = Decimal(text)
+    shortest = number.normalize(Context(prec=len(number.as_tuple().digits)))
+    plain = f"{shortest:f}"
+    return text == (plain if len(plain) <= 60 else str(shortest))
+
+
 def _format(document: Document) -> str:
     _require(document["format"] == "privcert-certificate/1", "format: not a privcert-certificate/1")
-    _require(document["payload"]["format"] == "privcert-release/1", "format: not a privcert-release/1")
+    payload = document["payload"]
+    _require(payload["format"] == "privcert-release/1", "format: not a privcert-release/1")
+    question, described = payload["question"], payload["described"]
+    _has_keys("certificate", document)
+    _has_keys("payload", payload)
+    _has_keys("question", question)
+    _has_keys("described", described)
+    _has_keys("partition", described["partition"])
+    _has_keys("answer", payload["answer"])
+    for link in document["chain"]:
+        _has_keys("link", {name: link[name] for name in link if name != "body"})
+        _is_term("kind", link)
+    for name in ("scope", "mechanism", "unit_support", "unit_rule"):
+        _is_term(name, question)
+    _is_term("visibility", described["partition"])
+    _require(_whole(question["edition"]) >= 1, "format: the edition is not 1 or more")
+    _require(document["disclosures"] == list(DISCLOSURES), "format: the disclosures are not those of the format")
     return "format: privcert-certificate/1"
+
+
+def _has_keys(name: str, part: Document) -> None:
+    expected = set(_KEYS[name].split())
+    _require(expected <= set(part), f"format: the {name} lacks {', '.join(sorted(expected - set(part)))}")
+    _require(set(part) <= expected, f"format: the {name} has unknown keys")
+
+
+def _is_term(name: str, part: Document) -> None:
+    _require(part[name] in _TERMS[name], f"format: {name} is not one of {', '.join(_TERMS[name])}")
 
 
 def _question(document: Document) -> str:
@@ -114,6 +188,10 @@ def _question(document: Document) -> str:
         _require(question[name] == partition[other], f"question: {name} differs from the described partition")
     for name in ("unit", "unit_rule"):
         _require(question[name] == partition[name], f"question: {name} differs from the described partition")
+    _require(
+        all(_is_spelled(text) for text in (question["epsilon"], question["beta"], document["theta"])),
+        "question: a decimal in another spelling",
+    )
     return f"question: release {document['release_key'][:12]} asks {len(question['statement_ids'])} statements"
 
 
@@ -121,6 +199,7 @@ def _statements(document: Document) -> str:
     ids = document["payload"]["question"]["statement_ids"]
     texts = document["payload"]["described"]["statements"]
     _require(len(set(ids)) == len(ids) == len(texts) > 0, "statements: not distinct, or without text")
+    _require(sorted(ids) == ids, "statements: not in the order of their ids: another order is the same question")
     for name, text in zip(ids, texts, strict=True):
         expected = hashlib.sha256(unicodedata.normalize("NFC", text).encode()).hexdigest()[:32]
         _require(name == expected, "statements: an id is not the hash of its text")
@@ -137,7 +216,6 @@ def _mechanism(document: Document) -> str:
     scale, margin, q = _exact(answer["scale"]), _exact(answer["margin_units"]), _exact(answer["coin"])
     k = int(margin)
     _require(scale * epsilon >= 1, "mechanism: the noise scale is too small for epsilon")
-    _require(question["mechanism"] in ("frontier", "geometric"), "mechanism: unknown")
     _require(margin == k and 0 <= q <= 1, "mechanism: margin or coin out of range")
     _require(question["mechanism"] == "frontier" or q == 0, "mechanism: geometric has no coin")
     error = _tail(k + 1, 1 / scale) * (1 - q) + _tail(k, 1 / scale) * q
@@ -198,30 +276,102 @@ def _decisions(document: Document) -> str:
 
 
 def _chain(document: Document) -> str:
-    previous = hashlib.sha256(document["ledger_id"].encode()).hexdigest()
+    previous, day = hashlib.sha256(document["ledger_id"].encode()).hexdigest(), ""
     for at, link in enumerate(document["chain"], 1):
         _require(_whole(link["sequence"]) == at, "chain: a link is missing")
+        _require(_is_day(link["day"]) and link["day"] >= day, "chain: a day is none, or before the one before")
         _require("body" not in link or digest(link["body"]) == link["body_sha256"], "chain: a body was altered")
-        fields = {name: link[name] for name in ("sequence", "kind", "day", "body_sha256")}
+        fields = {name: link[name] for name in ("sequence", "kind", "day", "account_tag", "body_sha256")}
         _require(digest(fields | {"previous": previous}) == link["hash"], "chain: a link does not fit the one before")
-        previous = link["hash"]
+        previous, day = link["hash"], link["day"]
     last = document["chain"][-1]
     _require(
-        last["kind"] == "release" and last["sequence"] == document["sequence"], "chain: does not end at the release"
+        last["kind"] == "release" and last["sequence"] == _whole(document["sequence"]),
+        "chain: does not end at the release",
     )
-    body, payload = last["body"], document["payload"]
-    _require(body["payload_sha256"] == digest(payload), "chain: the payload is not the one that was sealed")
-    _require(body["release_key"] == document["release_key"], "chain: the release key is not the one that was sealed")
-    return f"chain: {len(document['chain'])} links, the last one seals this payload"
+    return f"chain: {len(document['chain'])} links, the last one is this release"
+
+
+def _is_day(text: str) -> bool:
+    return datetime.date.fromisoformat(text).isoformat() == text
+
+
+def _entries(document: Document) -> str:
+    """Every entry of the account is shown and names it: a charge or a cap that is withheld cannot be summed."""
+    account = document["payload"]["described"]["partition"]["account"]
+    own = hashlib.sha256(f"{document['ledger_id']}:{account}".encode()).hexdigest()[:16]
+    corpora: set[str] = set()
+    for link in document["chain"]:
+        tag, kind = link["account_tag"], link["kind"]
+        _require((tag is None) == (kind == "gap"), "entries: only a gap concerns every account")
+        _require(("body" in link) == (tag in (own, None)), "entries: one of this account is withheld, or another shown")
+        if tag == own:
+            body = link["body"]
+            if kind == "corpus":
+                _require(body["corpus"] not in corpora, "entries: a corpus is registered twice")
+                corpora.add(body["corpus"])
+            _require(
+                body.get("account", kind == "partition" and account) == account,
+                "entries: one is tagged as this account's and names another",
+            )
+            _require(kind == "cap" or body["corpus"] in corpora, "entries: one is about a corpus of another account")
+    keys = [body["release_key"] for body in _bodies(document, "release")]
+    _require(len(set(keys)) == len(keys), "entries: the same question was answered twice")
+    shown = sum("body" in link for link in document["chain"])
+    return f"entries: all {shown} that concern account {account} are shown, {len(document['chain']) - shown} do not"
+
+
+def _seal(document: Document) -> str:
+    payload, body = document["payload"], document["chain"][-1]["body"]
+    partition = payload["described"]["partition"]
+    sealed = {
+        "release_key": document["release_key"],
+        "account": partition["account"],
+        "corpus": partition["corpus"],
+        "partition": partition["partition"],
+        "epsilon": payload["charge"],
+        "payload_sha256": digest(payload),
+    }
+    for name, value in sealed.items():
+        _require(body[name] == value, f"seal: the {name} is not the one that was sealed")
+    _require(set(body) == set(sealed), "seal: the last entry has unknown keys")
+    return "seal: the last entry seals this payload"
+
+
+def _registration(document: Document) -> str:
+    """What the payload says of its corpus and partition is what was registered, before the release."""
+    said = document["payload"]["described"]["partition"]
+    corpora = [body for body in _bodies(document, "corpus") if body["corpus"] == said["corpus"]]
+    versions = [body for body in _bodies(document, "partition") if body["version"] == said["version"]]
+    _require(len(corpora) == len(versions) == 1, "registration: corpus or version is not registered exactly once")
+    corpus, version = corpora[0], versions[0]
+    registered = {name: corpus[name] for name in ("corpus", "account", "visibility")}
+    registered |= {name: corpus["scheme"][name] for name in ("unit", "unit_rule")}
+    registered |= {name: version[name] for name in ("corpus", "partition", "version", "number", "n")}
+    for name in _PARTITION.split():
+        _require(said[name] == registered[name], f"registration: {name} is not what was registered")
+    _whole(said["n"])
+    numbers: dict[tuple[str, str], int] = {}
+    for body in _bodies(document, "partition"):
+        lineage = (body["corpus"], body["partition"])
+        numbers[lineage] = numbers.get(lineage, 0) + 1
+        _require(_whole(body["number"]) == numbers[lineage], "registration: versions do not count 1, 2, ...")
+    for body in _bodies(document, "release"):
+        _require((body["corpus"], body["partition"]) in numbers, "registration: a release about an unknown partition")
+    for body in _bodies(document, "corpus"):
+        _is_term("partition_by", body["scheme"])
+        _require(body["visibility"] == said["visibility"], "registration: private and other corpora on one account")
+    return (
+        f"registration: {said['corpus']}, {said['partition']}, version {said['number']}, n = {said['n']}, "
+        f"{said['visibility']}"
+    )
 
 
 def _budget(document: Document) -> str:
     payload = document["payload"]
     partition, question = payload["described"]["partition"], payload["question"]
-    body = document["chain"][-1]["body"]
     due = question["epsilon"] if partition["n"] > 0 else "0"
-    _require(body["epsilon"] == payload["charge"] == due, "budget: the charge is not the question's epsilon")
-    _require(body["account"] == partition["account"], "budget: charged to another account")
+    _require(payload["charge"] == due, "budget: the charge is not the question's epsilon")
     if due == "0":
         return "budget: nothing was charged (n = 0)"
     cap = _cap(document)
@@ -236,26 +386,55 @@ def _budget(document: Document) -> str:
 
 
 def _bodies(document: Document, kind: str) -> Iterator[Document]:
+    """Bodies of the account's entries of this kind, in their order."""
     return (link["body"] for link in document["chain"] if link["kind"] == kind and "body" in link)
 
 
 def _cap(document: Document) -> Fraction | None:
-    account = document["payload"]["described"]["partition"]["account"]
-    caps = [_exact(body["epsilon"]) for body in _bodies(document, "cap") if body["account"] == account]
+    caps = [_exact(body["epsilon"]) for body in _bodies(document, "cap")]
     return caps[-1] if caps else None
 
 
 def _charges(document: Document) -> Iterator[str]:
     """Charges that add up with this release: its own partition's, or the whole account's where units may recur."""
     partition = document["payload"]["described"]["partition"]
-    corpora = [body for body in _bodies(document, "corpus") if body["account"] == partition["account"]]
+    corpora = list(_bodies(document, "corpus"))
     pooled = len(corpora) > 1 or any(body["scheme"]["partition_by"] not in ("all", "list") for body in corpora)
     lineage = (partition["corpus"], partition["partition"])
     for body in _bodies(document, "release"):
-        if body["account"] == partition["account"] and (pooled or (body["corpus"], body["partition"]) == lineage):
+        if pooled or (body["corpus"], body["partition"]) == lineage:
             yield body["epsilon"]
     for body in _bodies(document, "gap"):  # charged to every account
         yield body["epsilon"]
+
+
+def _stated(document: Document) -> str:
+    described, answer = document["payload"]["described"], document["payload"]["answer"]
+    description = described["model_description"]
+    texts = [described["model"], described["proposer"], answer["sampler"], *description, *description.values()]
+    texts += [document["payload"]["product"], document["payload"]["question"]["model_fingerprint"]]
+    _require(all(isinstance(text, str) for text in texts), "stated: a description that is no text")
+    model, proposer, sampler = (text if len(text) <= 100 else text[:100] + "..." for text in texts[:3])
+    return (
+        f"stated, not recomputed: model {model} with its fingerprint and description, sampler {sampler}, "
+        f"proposer {proposer}"
+    )
+
+
+_CHECKS = (
+    _format,
+    _question,
+    _statements,
+    _mechanism,
+    _certificates,
+    _decisions,
+    _chain,
+    _entries,
+    _seal,
+    _registration,
+    _budget,
+    _stated,
+)
 
 
 def _signature(document: Document, trusted_key: str | None) -> str:

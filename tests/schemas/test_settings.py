@@ -1,13 +1,14 @@
 """Settings of an audit that contradict each other are refused by the name of the setting."""
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from schemas.audit import AuditSettings, ProposalSettings
-from schemas.building import build
+from schemas.building import build, read_settings_file
 from schemas.errors import UserError
 
 RIGHT: dict[str, Any] = {
@@ -103,7 +104,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown unit rule": ({"unit_rule": "fuzzy"}, "unit_rule"),
     "unknown visibility": ({"visibility": "secret"}, "visibility"),
     "delimiter of two characters": ({"delimiter": "||"}, "delimiter"),
-    "share above one": ({"max_unreadable": "1.5"}, "max_unreadable"),
+    "delimiter equal to the quote": ({"quote": ","}, "delimiter"),
+    "line end as delimiter": ({"delimiter": "\n"}, "delimiter"),
+    "unit called record": ({"unit": "record"}, "unit: the name `record` means that every record is a unit"),
+    "share above one": ({"max_unreadable": Decimal("1.5")}, "max_unreadable"),
+    "share as text": ({"max_unreadable": "0.05"}, "max_unreadable"),
+    "share as a float": ({"max_unreadable": 0.05}, "max_unreadable"),
+    "share that is no number": ({"max_unreadable": Decimal("NaN")}, "max_unreadable"),
+    "share as a boolean": ({"max_unreadable": True}, "max_unreadable"),
+    "share below zero": ({"max_unreadable": Decimal("-0.01")}, "max_unreadable"),
 }
 
 
@@ -133,6 +142,13 @@ def test_every_wrong_setting_is_named_at_once() -> None:
 @pytest.mark.parametrize("epsilon", ["5e-324", "0.1", "999.999", "0." + "1" * 60, "1e-400"])
 def test_an_odd_but_exact_epsilon_is_taken_as_it_is(epsilon: str) -> None:
     assert AuditSettings(**{**RIGHT, "epsilon": Decimal(epsilon)}).epsilon == Decimal(epsilon)
+
+
+@pytest.mark.parametrize("share", ["0", "0.05", "0.123456789", "1"])
+def test_the_share_of_unreadable_records_is_written_like_any_number(tmp_path: Path, share: str) -> None:
+    (tmp_path / "audit.yaml").write_text(f"max_unreadable: {share}\n")
+    settings = build(AuditSettings, RIGHT, read_settings_file(tmp_path / "audit.yaml"))
+    assert settings.max_unreadable == Decimal(share)
 
 
 def test_settings_cannot_be_changed_afterwards() -> None:

@@ -68,9 +68,7 @@ class RowBuffer:
         return RawBatch(ids, texts, faults)
 
 
-def _texts_and_faults(
-    texts: list[str | None], decoded: list[bool], is_text: list[bool]
-) -> tuple[pa.Array, pa.Array]:
+def _texts_and_faults(texts: list[str | None], decoded: list[bool], is_text: list[bool]) -> tuple[pa.Array, pa.Array]:
     faults: list[RecordStatus | None] = [None if known else RecordStatus.NOT_TEXT for known in is_text]
     try:
         return pa.array(texts, pa.large_string()), pa.array(faults, pa.string())

@@ -19,7 +19,7 @@ def refusing_stage(run):
     try:
         raise KeyError(CANARY)
     except KeyError:
-        raise UserError("text: the column is missing")  # noqa: B904, TRY301 - with the private error as its context
+        raise UserError("text: the column is missing")  # noqa: B904 - with the private error as its context
 
 
 @pytest.mark.parametrize("stage", [failing_stage, refusing_stage])

@@ -26,10 +26,11 @@ def test_a_status_depends_on_its_text_only(texts: list[str | None]) -> None:
 
 
 def test_a_fault_found_while_reading_wins() -> None:
-    faults = pa.array([None, "broken_encoding", "lone_surrogate"], pa.string())
-    _, codes = read_texts(pa.nulls(3, pa.large_string()), faults, 4)
+    faults = pa.array([None, "broken_encoding", "lone_surrogate", "not_text"], pa.string())
+    _, codes = read_texts(pa.nulls(4, pa.large_string()), faults, 4)
     assert [STATUSES[code] for code in codes] == [
         RecordStatus.MISSING,
         RecordStatus.BROKEN_ENCODING,
         RecordStatus.LONE_SURROGATE,
+        RecordStatus.NOT_TEXT,
     ]

@@ -122,6 +122,16 @@ def test_unreadable_records_stay_in_n_and_are_listed_for_the_operator(tmp_path: 
     assert all((text is None) == (key is None) == (status != "ok") for status, text, key in texts.values())
 
 
+def test_json_that_is_no_text_marks_its_record_and_stops_nobody(tmp_path: Path, home: Home) -> None:
+    path = tmp_path / "c.jsonl"
+    found = ["7", "1.5", "true", "[]", '{"a": 1, "a": 2}', "9" * 5_000, "NaN", '"\\ud83d"', '"fine"']
+    rows = (f'{{"id": "{n}", "author": "u{n}", "text": {value}}}\n' for n, value in enumerate(found))
+    path.write_text("".join(rows))
+    seen = stage_one(corpus(path, max_unreadable=Decimal(1)), home)
+    assert seen.quarantine == {(f"u{n}", str(n), "not_text") for n in range(7)} | {("u7", "7", "lone_surrogate")}
+    assert (seen.units, seen.unreadable) == (9, {"not_text": 7, "lone_surrogate": 1})
+
+
 def test_one_broken_byte_marks_its_record_and_shifts_no_other(tmp_path: Path, home: Home) -> None:
     path = tmp_path / "c.csv"
     path.write_bytes(b'id,text,author\n1,"broken \xff, ""here""",a\n2,lead byte \xc3,b\n3,"fine\r\n\0too",c\n')
@@ -179,10 +189,13 @@ def test_files_are_private_complete_and_of_the_declared_schema(tmp_path: Path, h
 
 def test_keys_are_the_documented_keyed_hashes(tmp_path: Path, home: Home) -> None:
     staging = home.private / "staging"
-    settings = corpus(write_parquet(tmp_path / "c.parquet", ROWS), unit_namespace="people")
+    names = {"ann": "Ann", "bob": "007"}
+    rows: list[Row] = [{**row, "author": names[str(row["author"])]} for row in ROWS]
+    settings = corpus(write_parquet(tmp_path / "c.parquet", rows), unit_namespace="people")
     (partition,) = stage_corpus(settings, home, staging).partitions
     units = read_units(partition.path)
-    assert units["unit_key"].to_pylist() == [home.keyed_hash(b"unit", b"people", unit) for unit in (b"ann", b"bob")]
+    assert units["look_key"].to_pylist() == [home.keyed_hash(b"look", b"people", look) for look in (b"7", b"ann")]
+    assert units["unit_key"].to_pylist() == [home.keyed_hash(b"unit", b"people", unit) for unit in (b"007", b"Ann")]
     expected, content = set(), 0
     for table in iterate_records(partition.path, 10):
         for row in table.to_pylist():

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -30,10 +31,44 @@ def reseal(document: Document, release_key: str | None = None) -> bytes:
         "payload_sha256": digest(document["payload"]),
         "release_key": document["release_key"],
     }
+    return sign(rechain(document))
+
+
+def rechain(document: Document) -> Document:
+    """Make the links, and the tags of the bodies that name an account, fit what the bodies now say."""
     previous = hashlib.sha256(document["ledger_id"].encode()).hexdigest()
     for link in document["chain"]:
         if "body" in link:
             link["body_sha256"] = digest(link["body"])
-        fields = {name: link[name] for name in ("sequence", "kind", "day", "body_sha256")}
+            if "account" in link["body"]:
+                named = f"{document['ledger_id']}:{link['body']['account']}"
+                link["account_tag"] = hashlib.sha256(named.encode()).hexdigest()[:16]
+        fields = {name: link[name] for name in ("sequence", "kind", "day", "account_tag", "body_sha256")}
         link["hash"] = previous = digest(fields | {"previous": previous})
-    return sign(document)
+    return document
+
+
+def put(*path: str | int, value: object) -> Callable[[Document], None]:
+    """Replace one value."""
+
+    def alter(document: Document) -> None:
+        inner: Any = document
+        for step in path[:-1]:
+            inner = inner[step]
+        assert path[-1] in inner if isinstance(inner, dict) else len(inner) > 0
+        assert inner[path[-1]] != value, "an alteration must alter"
+        inner[path[-1]] = value
+
+    return alter
+
+
+def drop(*path: str | int) -> Callable[[Document], None]:
+    """Leave one value out."""
+
+    def alter(document: Document) -> None:
+        inner: Any = document
+        for step in path[:-1]:
+            inner = inner[step]
+        del inner[path[-1]]
+
+    return alter

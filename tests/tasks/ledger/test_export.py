@@ -8,7 +8,7 @@ import pytest
 from desk import THETA, Desk, ask
 
 from tasks.ledger import verifier
-from tasks.ledger.export import public_key
+from tasks.ledger.export import DISCLOSURES, public_key
 
 
 @pytest.fixture
@@ -46,12 +46,45 @@ def test_a_file_holds_the_bodies_that_concern_its_account_only(asked: Desk) -> N
     path = asked.publish(ask(partition, "0.3", 2))
     assert b"secret-project" not in path.read_bytes()
     verifier.verify(path.read_bytes())
+    hidden = [link for link in json.loads(path.read_bytes())["chain"] if "body" not in link]
+    assert [link["kind"] for link in hidden] == ["cap", "corpus", "partition"]
+    assert len({link["account_tag"] for link in hidden}) == 1 and hidden[0]["account_tag"] is not None
+
+
+def test_a_file_holds_every_body_of_its_account_and_every_gap(asked: Desk) -> None:
+    copy = asked.back_up()
+    asked.publish(ask(asked.log.partitions("reviews")[0], "0.3", 2))
+    asked.restore(copy)
+    asked.log.accept_gap(Decimal("0.4"), "restored")
+    path = asked.publish(ask(asked.log.partitions("reviews")[0], "0.3", 3))
+    chain = json.loads(path.read_bytes())["chain"]
+    assert [link["kind"] for link in chain if "body" in link] == [
+        "cap", "corpus", "partition", "release", "gap", "release",
+    ]  # fmt: skip
+    assert [link["account_tag"] is None for link in chain] == [False] * 4 + [True, False]
+    assert "budget: 0.9 of 2 nats spent on account reviews by then" in verifier.verify(path.read_bytes())
+
+
+def test_the_verifier_expects_the_disclosures_that_are_written(asked: Desk) -> None:
+    assert DISCLOSURES == verifier.DISCLOSURES
 
 
 def test_a_file_says_what_is_not_certified(asked: Desk) -> None:
     [key] = asked.log.release_keys()
     said = " ".join(json.loads(asked.log.write_certificate(key, THETA).read_bytes())["disclosures"])
-    for fact in ("one unit's records", "n are fixed and not protected", "unprotected precondition", "not certified"):
+    for fact in (
+        "one unit's records",
+        "n are fixed and not protected",
+        "unprotected precondition",
+        "not certified",
+        "replaced under a partition key",
+        "version number",
+        "a CSV quote that swallows rows",
+        "not well-formed",
+        "no record id was null",
+        "no two unit ids looked alike",
+        "also in another corpus",
+    ):
         assert fact in said
 
 
@@ -59,7 +92,8 @@ def test_a_file_holds_no_private_value(asked: Desk) -> None:
     [key] = asked.log.release_keys()
     content = asked.log.write_certificate(key, THETA).read_bytes()
     document = json.loads(content)
-    assert document["chain"][2]["kind"] == "partition" and "body" not in document["chain"][2]
+    assert document["chain"][2]["kind"] == "partition"
+    assert set(document["chain"][2]["body"]) - {"account"} == {"corpus", "partition", "version", "number", "n"}
     assert asked.home.hash_key().hex().encode() not in content
     assert asked.home.signing_seed().hex().encode() not in content
     assert document["public_key"] == public_key(asked.home)

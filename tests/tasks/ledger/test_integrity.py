@@ -1,5 +1,6 @@
 """What is altered in the database is found by check()."""
 
+import datetime
 import hashlib
 import json
 from decimal import Decimal
@@ -8,7 +9,9 @@ import pytest
 from desk import Desk, ask
 
 from schemas.errors import UserError
-from tasks.ledger.chain import genesis, link_hash
+from tasks.ledger import chain, verifier
+from tasks.ledger.chain import account_tag, append, entries, genesis, link_hash
+from tasks.ledger.database import locked, open_engine, reading
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import initialise_home
 
@@ -21,6 +24,8 @@ ALTERATIONS = {
     "an entry's body": "UPDATE entry SET body = replace(body, '0.2', '0.1') WHERE kind = 'release'",
     "an entry's kind": "UPDATE entry SET kind = 'gap' WHERE sequence = 1",
     "an entry's day": "UPDATE entry SET day = '2001-01-01' WHERE sequence = 2",
+    "an entry's account": "UPDATE entry SET account_tag = 'f' || substr(account_tag, 2) WHERE sequence = 3",
+    "an entry without account": "UPDATE entry SET account_tag = NULL WHERE sequence = 3",
     "an entry's hash": "UPDATE entry SET hash = 'g' || substr(hash, 2) WHERE sequence = 2",
     "an entry's link": "UPDATE entry SET previous = 'g' || substr(previous, 2) WHERE sequence = 2",
     "an entry's body hash and hash": "UPDATE entry SET body = '{}', body_sha256 = 'f' WHERE sequence = 2",
@@ -71,15 +76,56 @@ def test_check_finds_a_chain_that_was_computed_anew(asked: Desk) -> None:
     body = json.dumps({"account": "reviews", "before": None, "epsilon": "100", "reason": None}, sort_keys=True)
     body = body.replace(" ", "")
     body_sha256 = hashlib.sha256(body.encode()).hexdigest()
-    first = link_hash(1, "cap", "2026-01-01", body_sha256, genesis(asked.home.ledger_id))
+    tag = account_tag(asked.home.ledger_id, "reviews")
+    first = link_hash(1, "cap", "2026-01-01", tag, body_sha256, genesis(asked.home.ledger_id))
     asked.alter(
         "DELETE FROM entry; DELETE FROM release; DELETE FROM charge; DELETE FROM partition; DELETE FROM corpus;"
-        f"INSERT INTO entry VALUES (1, 'cap', '2026-01-01', '{body}', '{body_sha256}', "
+        f"INSERT INTO entry VALUES (1, 'cap', '2026-01-01', '{tag}', '{body}', '{body_sha256}', "
         f"'{genesis(asked.home.ledger_id)}', '{first}');"
         f"UPDATE head SET sequence = 1, hash = '{first}'; UPDATE cap SET epsilon = '100'"
     )
     with pytest.raises(UserError, match="restored backup"):
         asked.log.check()
+
+
+def test_check_finds_a_chained_tag_of_another_account(asked: Desk) -> None:
+    """Hashed with it, so that only computing it anew tells."""
+    with reading(open_engine(asked.home.log_url)) as connection:
+        *_, last = entries(connection)
+    for tag in (account_tag(asked.home.ledger_id, "other"), None):
+        value = link_hash(last.sequence, last.kind, last.day, tag, last.body_sha256, last.previous)
+        said = "NULL" if tag is None else f"'{tag}'"
+        asked.alter(
+            f"UPDATE entry SET account_tag = {said}, hash = '{value}' WHERE sequence = {last.sequence};"
+            f"UPDATE head SET hash = '{value}'"
+        )
+        with pytest.raises(UserError, match="altered: entry 4 has the tag of another account"):
+            asked.log.check()
+
+
+def test_every_entry_but_a_gap_has_the_tag_of_its_account(asked: Desk) -> None:
+    asked.log.set_cap("other", Decimal(1))
+    with reading(open_engine(asked.home.log_url)) as connection:
+        tags = [(entry.kind, entry.account_tag) for entry in entries(connection)]
+    own, other = (account_tag(asked.home.ledger_id, name) for name in ("reviews", "other"))
+    assert tags == [("cap", own), ("corpus", own), ("partition", own), ("release", own), ("cap", other)]
+    assert own is not None and len(own) == 16 and own != account_tag("another ledger", "reviews")
+
+
+def test_an_entry_that_names_no_account_is_not_chained(asked: Desk) -> None:
+    for kind, body in (("cap", {"epsilon": "1"}), ("partition", {"corpus": "unknown"}), ("note", {})):
+        engine = open_engine(asked.home.log_url)
+        with pytest.raises(ValueError, match="names its account"), locked(engine) as connection:
+            append(connection, kind, body)
+    asked.log.check()
+
+
+def test_days_never_decrease_though_the_clock_does(asked: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain, "today", lambda: datetime.date(2001, 1, 1))
+    path = asked.publish(ask(asked.log.partitions("reviews")[0], "0.3", 2))
+    days = [link["day"] for link in json.loads(path.read_bytes())["chain"]]
+    assert days == sorted(days) and len(set(days)) == 1 and days[0] > "2026"
+    verifier.verify(path.read_bytes())
 
 
 def test_two_homes_cannot_use_one_log(asked: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

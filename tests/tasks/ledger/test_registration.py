@@ -1,5 +1,7 @@
 """A corpus is registered once, keeps its scheme and its account for ever, and shares no one's records unseen."""
 
+import json
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,171 @@ import pyarrow.parquet as pq
 import pytest
 from desk import Desk, ask
 
+from schemas.corpora import CorpusSettings
 from schemas.errors import UserError
+from tasks.audits.registering import register_source
+from tasks.ledger import registration
+from tasks.ledger.question import RegisteredPartition
 from tasks.storage.home import initialise_home
 
 GRID = {"partition_column": "day", "time_grid": "year", "first_period": "2025", "last_period": "2026"}
 LIST = {"partition_column": "region", "partitions": ("east", "west")}
+
+SHORT = ("fine", "bad", "so so", "never again")
+
+
+def read(desk: Desk, rows: Iterable[tuple[str, str, str]], **changes: Any) -> list[RegisteredPartition]:
+    """Read and register (author, region or year, text) as a source would be, by default as one private list corpus."""
+    records = [
+        {"id": f"r{number}", "author": author, "place": place, "text": text}
+        for number, (author, place, text) in enumerate(rows)
+    ]
+    source = desk.home.private / "source.jsonl"
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    keys = tuple(sorted({str(record["place"]) for record in records}))
+    asked = {"source": str(source), "corpus": "reviews", "unit": "author", "partition_column": "place"} | changes
+    return register_source(desk.home, CorpusSettings(**({} if "time_grid" in asked else {"partitions": keys}) | asked))
+
+
+def written(prefix: str, place: str, texts: Iterable[str] = SHORT) -> list[tuple[str, str, str]]:
+    """One author a text."""
+    return [(f"{prefix}{number}", place, text) for number, text in enumerate(texts)]
+
+
+GRID_OF_PLACES = {"time_grid": "year", "first_period": "2025", "last_period": "2026"}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_the_same_texts_under_other_authors_are_no_second_partition_of_a_list(desk: Desk, together: bool) -> None:
+    east = written("a", "east")
+    west = [*written("b", "west", SHORT[:2]), *written("c", "west", ["good", "who knows"])]
+    if not together:
+        read(desk, east)
+    with pytest.raises(UserError, match="partition: most of its records are already in another partition"):
+        read(desk, [*east, *west] if together else west)
+    assert len(desk.log.partitions("reviews")) == (0 if together else 1)
+
+
+def test_less_than_half_of_common_texts_is_no_copy(desk: Desk) -> None:
+    rows = [*written("a", "east", ["yes", *SHORT]), *written("b", "west", [*SHORT[:2], "good", "who knows", "no"])]
+    assert len(read(desk, rows)) == 2
+
+
+def test_a_time_grid_may_say_the_same_again(desk: Desk) -> None:
+    assert len(read(desk, [*written("a", "2025"), *written("b", "2026")], **GRID_OF_PLACES)) == 2
+
+
+def test_texts_of_a_replaced_version_count_as_those_of_its_partition(desk: Desk) -> None:
+    read(desk, written("a", "east"))
+    read(desk, written("b", "east", ["1", "2"]), replace=True)
+    with pytest.raises(UserError, match="partition: most"):
+        read(desk, written("c", "west"))
+
+
+@pytest.mark.parametrize(("places", "changes"), [(("east", "west"), {}), (("2025", "2026"), GRID_OF_PLACES)])
+def test_a_unit_that_looks_like_one_of_another_run_is_refused(
+    desk: Desk, places: tuple[str, str], changes: dict[str, Any]
+) -> None:
+    read(desk, [("Ann", places[0], "one")], **changes)
+    if "time_grid" in changes:
+        changes = changes | {"first_period": places[1], "replace": True}  # the year was registered as empty
+    with pytest.raises(UserError, match="unit_rule: ambiguous unit ids"):
+        read(desk, [("ann", places[1], "two")], **changes)
+    read(desk, [("Ann" if "time_grid" in changes else "bob", places[1], "two")], **changes)
+
+
+def test_a_unit_that_changes_its_look_in_a_new_version_is_refused_unless_declared(desk: Desk) -> None:
+    for rule in ("exact", "as_written"):
+        read(desk, [("017", "east", rule)], corpus=rule.replace("_", "-"), unit_rule=rule, unit_namespace=rule)
+    new = [("17", "east", "another text")]
+    with pytest.raises(UserError, match="unit_rule: ambiguous"):
+        read(desk, new, corpus="exact", unit_namespace="exact", replace=True)
+    asked = {"unit_rule": "as_written", "unit_namespace": "as_written"}
+    assert read(desk, new, corpus="as-written", replace=True, **asked)[0].number == 2
+
+
+def test_a_unit_is_the_same_under_another_rule_in_another_corpus(desk: Desk) -> None:
+    read(desk, [("Ann", "east", "one")])
+    with pytest.raises(UserError, match="in another private corpus"):
+        read(desk, [(" ANN", "east", "two")], corpus="copy", unit_rule="folded")
+    read(desk, [(" ANN", "east", "two")], corpus="copy", unit_rule="folded", unit_namespace="others")
+
+
+@pytest.mark.parametrize("changes", [{"unit": None}, {"unit_namespace": "others"}])
+def test_short_texts_make_a_copy_too(desk: Desk, changes: dict[str, Any]) -> None:
+    read(desk, written("a", "east"))
+    with pytest.raises(UserError, match="give both the same --account"):
+        read(desk, written("b", "north", [*SHORT, *"1234"]), corpus="copy", **changes)
+    read(desk, written("b", "north", [*SHORT, *"12345"]), corpus="other", **changes)
+
+
+def test_one_copied_partition_of_a_list_is_not_hidden_by_others(desk: Desk) -> None:
+    read(desk, written("a", "east"))
+    rows = [*written("b", "north"), *written("c", "south", map(str, range(50)))]
+    with pytest.raises(UserError, match="give both the same --account"):
+        read(desk, rows, corpus="copy", unit_namespace="others")
+
+
+@pytest.mark.parametrize("visibility", ["public", "synthetic"])
+def test_what_was_registered_as_public_is_not_private_afterwards(desk: Desk, visibility: str) -> None:
+    long = "a text that is long enough to be known again, alone"
+    read(desk, written("a", "east", [long, *SHORT]), visibility=visibility)
+    for rows in (written("b", "east"), [*written("b", "east", [long]), *written("c", "east", "0123456789")]):
+        with pytest.raises(UserError, match="registered as public or synthetic in another corpus"):
+            read(desk, rows, corpus="copy", unit_namespace="others")
+    read(desk, written("a", "east", "0123"), corpus="other")
+    read(desk, written("a", "east", SHORT), corpus="again", unit_namespace="more", visibility=visibility)
+
+
+def test_a_unit_column_with_the_name_of_the_sentinel_hides_no_unit(desk: Desk) -> None:
+    with pytest.raises(ValueError, match="the name `record` means that every record is a unit"):
+        desk.register(unit="record")
+    read(desk, [("ann", "east", "one")], unit_namespace='"unit":"record"')
+    with pytest.raises(UserError, match="in another private corpus"):
+        read(desk, [("ann", "east", "two")], corpus="copy", unit_namespace='"unit":"record"')
+
+
+def test_joining_an_account_that_would_be_over_its_cap_is_refused_before_data_is_read(desk: Desk) -> None:
+    desk.log.set_cap("people", Decimal(2))
+    two = desk.register(desk.stage("east"), desk.stage("west"), account="people", **LIST)
+    for partition in two:
+        desk.seal(ask(partition, "2"))
+    joining = CorpusSettings(source="nowhere", corpus="mails", unit="author", account="people")
+    for refused in (
+        lambda: desk.log.check_corpus(joining),
+        lambda: desk.register(desk.stage(content="b"), corpus="mails", account="people"),
+    ):
+        with pytest.raises(UserError, match="privcert budget set people --epsilon E --reason TEXT"):
+            refused()
+    assert desk.log.partitions("mails") == []
+    desk.log.check_corpus(CorpusSettings(source="nowhere", corpus="reviews", unit="author", account="people", **LIST))
+    desk.log.set_cap("people", Decimal(4), "two corpora")
+    desk.register(desk.stage(content="b"), corpus="mails", account="people")
+    assert [(line.line, line.left) for line in desk.log.budget_lines()] == [("*", "0")]
+
+
+def test_a_refused_partition_leaves_no_folder_of_those_before_it(desk: Desk) -> None:
+    desk.register(desk.stage("west"), **LIST)
+    before = sorted((desk.home.corpora / "reviews").iterdir())
+    east = desk.stage("east")
+    with pytest.raises(UserError, match="replace"):
+        desk.register(east, desk.stage("west", content="b"), **LIST)
+    assert sorted((desk.home.corpora / "reviews").iterdir()) == before and east.path.exists()
+
+
+def test_an_error_while_partitions_move_puts_them_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    two, append = [desk.stage("east"), desk.stage("west")], registration.append
+
+    def fail(connection: Any, kind: str, body: Any) -> int:
+        if body.get("partition") == "west":
+            raise OSError("disk full")
+        return append(connection, kind, body)
+
+    monkeypatch.setattr(registration, "append", fail)
+    with pytest.raises(OSError, match="disk full"):
+        desk.register(*two, **LIST)
+    assert list((desk.home.corpora / "reviews").iterdir()) == []
+    assert all((part.path / "units.parquet").exists() for part in two)
 
 
 def test_the_same_content_again_is_no_act(desk: Desk) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from desk import THETA, Desk, ask
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.audit import Scope, UnitSupport
 from schemas.errors import UserError
@@ -21,7 +23,6 @@ def partition(desk: Desk) -> RegisteredPartition:
 
 CHANGES: dict[str, Any] = {
     "statements": {"statements": ("A", "C")},
-    "their order": {"statements": ("B", "A")},
     "the fingerprint": {"model_fingerprint": "e" * 64},
     "the unit rule": {"unit_support": UnitSupport.ALL},
     "the mechanism": {"mechanism": "geometric"},
@@ -41,8 +42,30 @@ def test_another_question_by(change: str, desk: Desk, partition: RegisteredParti
 
 def test_the_same_question_in_other_words_is_the_same(desk: Desk, partition: RegisteredPartition) -> None:
     first = desk.seal(ask(partition, "0.1"))
+    assert desk.seal(ask(partition, "0.1", statements=("B", "A"))).payload == first.payload
     again = desk.seal(ask(partition, "0.100", beta=Decimal("5e-2"), proposer="tag_template", model_description={}))
     assert again.was_sealed and again.payload == first.payload and len(desk.charges()) == 1
+
+
+@given(st.permutations("ABCDE"))
+def test_the_order_of_statements_does_not_define_the_question(texts: list[str]) -> None:
+    registered = RegisteredPartition("c", "c", "public", "all", "0" * 32, 1, 9, "author", "exact")
+    asked, usual = ask(registered, statements=texts), ask(registered, statements="ABCDE")
+    assert asked.release_key == usual.release_key and asked.described() == usual.described()
+    ids = [statement.statement_id for statement in asked.statements]
+    assert ids == sorted(ids) == asked.defining()["statement_ids"]
+
+
+def test_a_support_belongs_to_its_statement_in_whatever_order_they_were_asked(
+    desk: Desk, partition: RegisteredPartition
+) -> None:
+    desk.log.set_cap("reviews", Decimal(300), "large, so that noise is out of reach")
+    question = ask(partition, "200", statements=("C", "B", "A"))
+    supports = {"A": 20, "B": 50, "C": 80}
+    payload = desk.log.seal(question, [supports[statement.text] for statement in question.statements]).payload
+    units = payload["answer"]["certificate_units"]
+    certified = dict(zip(payload["described"]["statements"], units, strict=True))
+    assert all(abs(certified[text] - count) < 5 for text, count in supports.items())
 
 
 def test_another_threshold_is_free_and_remembered_once(desk: Desk, partition: RegisteredPartition) -> None:
