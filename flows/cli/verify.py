@@ -18,7 +18,7 @@ def command(file: Path, key: str | None, as_json: bool) -> None:
 
     Example: privcert verify certificate.json --key 3b6a…
     """
-    from tasks.ledger.verifier import InvalidError, verify
+    from tasks.ledger.verifier import InvalidError, marked, verify
 
     try:
         lines = verify(file.read_bytes(), key)
@@ -29,4 +29,4 @@ def command(file: Path, key: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"valid": True, "reason": None, "checks": lines})
     else:
-        click.echo("\n".join(f"ok  {line}" for line in lines))
+        click.echo("\n".join(marked(line) for line in lines))

@@ -461,6 +461,11 @@ def _signature(document: Document, trusted_key: str | None) -> str:
     return "signature: made with the trusted key"
 
 
+def marked(line: str) -> str:
+    """A line of `verify` for the reader: what is only stated gets no ok."""
+    return f"{'--' if line.startswith('stated') else 'ok'}  {line}"
+
+
 def main() -> int:
     """Print what was shown; exit code 0 when everything holds, 1 when not."""
     if len(sys.argv) not in (2, 3):
@@ -472,7 +477,7 @@ def main() -> int:
     except (InvalidError, OSError) as error:
         sys.stderr.write(f"INVALID  {error}\n")
         return 1
-    sys.stdout.write("".join(f"ok  {line}\n" for line in lines))
+    sys.stdout.write("".join(f"{marked(line)}\n" for line in lines))
     return 0
 
 
