@@ -48,4 +48,4 @@ benchmarks: setup
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) .uv .demo
+	rm -rf $(VENV) .uv
