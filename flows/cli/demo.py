@@ -34,20 +34,30 @@ def command(authors: int, model: str, as_json: bool) -> None:
     if as_json:
         print_json(results | {"comparison": compared})
         return
-    _print_comparison(model, authors, compared)
+    _print_comparison(model, authors, compared, results)
     print_results(results)
 
 
-def _print_comparison(model: str, authors: int, compared: list[dict[str, Any]]) -> None:
+def _print_comparison(model: str, authors: int, compared: list[dict[str, Any]], results: dict[str, Any]) -> None:
+    emitted = {line["statement"]: line["certificate_units"] for line in results["partitions"][0]["emitted"]}
     rows = [
-        (line["statement"], line["known_units"], line["estimated_units"], line["missed_units"], line["false_units"])
+        (
+            line["statement"],
+            line["known_units"],
+            line["estimated_units"],
+            line["missed_units"],
+            line["false_units"],
+            emitted.get(line["statement"], "abstained"),
+        )
         for line in sorted(compared, key=lambda line: -line["known_units"])
     ]
-    columns = ["statement", "known", model, "missed", "false"]
+    wrong = [line for line in compared if emitted.get(line["statement"], 0) > line["known_units"]]
+    columns = ["statement", "known", model, "missed", "false", "certificate"]
     print_table(columns, rows, f"Authors that support a statement: known by construction, and as {model} says")
     agreement = sum(line["agreement"] for line in compared) / len(compared)
     error = sum(abs(line["known_units"] - line["estimated_units"]) for line in compared) / len(compared) / authors
     click.echo(
         f"{model} agrees on {agreement:.1%} of author x statement pairs; mean absolute error of a support {error:.3f}. "
-        "Certificates bound the model's counts, so its errors are theirs."
+        f"Certificates bound the model's counts, so its errors are theirs: {len(wrong)} of {len(emitted)} certificates "
+        "here exceed the known support."
     )

@@ -28,7 +28,10 @@ def print_results(results: dict[str, Any]) -> None:
 
 def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None:
     emitted = partition["emitted"]
-    title = f"{results['corpus']} / {partition['partition']}: n = {partition['n']}, theta = {results['theta']}"
+    title = (
+        f"{results['corpus']} / {partition['partition']}: n = {partition['n']}, unit {partition['unit']}, "
+        f"theta = {results['theta']}"
+    )
     rows = [(line["statement"], f"{line['certificate']:.4f}") for line in emitted[:SHOWN]]
     if rows:
         print_table(["statement", "certified support at least"], rows, title)

@@ -22,6 +22,7 @@ def use_private_prefect(home: Home) -> None:
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_ROOT_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
+        "DASK_LOGGING__DISTRIBUTED": "critical",  # else its notes reach the terminal through Prefect's handler
         "DO_NOT_TRACK": "1",
     }
     for name, value in settings.items():

@@ -1,6 +1,7 @@
 """What can be refused before Prefect starts and before any data is read."""
 
 from schemas.audit import AuditSettings
+from schemas.corpora import Visibility
 from schemas.errors import UserError
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
@@ -14,7 +15,10 @@ def preflight(settings: AuditSettings, home: Home) -> None:
     check_mechanism(settings.mechanism)
     propose(settings)
     load_support_model(model_reference(settings))
-    ReleaseLog(home).check_corpus(settings)
+    log = ReleaseLog(home)
+    log.check_corpus(settings)
+    if settings.visibility is Visibility.PRIVATE:
+        log.check_cap(settings.account_name)  # before registration, which fixes the unit for ever
 
 
 def check_mechanism(name: str) -> None:

@@ -51,6 +51,7 @@ def _partition(run: Run, log: ReleaseLog, release_key: str, theta: Decimal) -> d
     return {
         "partition": payload["question"]["partition"],
         "n": n,
+        "unit": payload["described"]["partition"]["unit"],
         "release_key": release_key,
         "mechanism": payload["question"]["mechanism"],
         "epsilon": payload["question"]["epsilon"],

@@ -49,6 +49,12 @@ class ReleaseLog:
             chain.check_witness(connection, self._home)
             registration.check_corpus(connection, self._home, settings)
 
+    def check_cap(self, account: str) -> None:
+        """Refuse, before anything is registered, a private audit on an account that has no cap."""
+        with reading(self._engine) as connection:
+            if budget.read_cap(connection, account) is None:
+                raise UserError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
+
     def partitions(self, corpus: str) -> list[RegisteredPartition]:
         """The newest version of every partition of the corpus; empty when it is unknown."""
         with reading(self._engine) as connection:

@@ -170,10 +170,12 @@ def _check_same(known: Row[tuple[object, ...]], settings: CorpusSettings) -> Non
         raise UserError(f"visibility: corpus {settings.corpus} is {known.visibility}, for ever")
     if known.account != settings.account_name:
         raise UserError(f"account: corpus {settings.corpus} is charged to {known.account}, for ever")
-    if known.scheme != canonical(scheme(settings)).decode():
+    asked, registered = scheme(settings), json.loads(known.scheme)
+    changed = [f"{name} {registered[name]!r}" for name in asked if asked[name] != registered[name]]
+    if changed:
         raise UserError(
-            f"unit, unit_rule, unit_namespace, partition_column: corpus {settings.corpus} was registered with others; "
-            "they hold for ever"
+            f"unit, partition_column: corpus {settings.corpus} was registered with {', '.join(changed)}, for ever; "
+            f"say so, or register another corpus with --account {known.account}"
         )
 
 

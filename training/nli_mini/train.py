@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from data import LABELS, NOT_ENTAILMENT, Pair, is_dev, load_pairs, pad_premise
-from generate import generate
+from generate import Grammar, generate
 from transformers import AutoTokenizer, BertForSequenceClassification
 
 
@@ -37,6 +37,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dropout", type=float, default=0.0, help="Of hidden states; few rounds need none.")
     parser.add_argument("--padded", type=float, default=0.25, help="Share of public pairs with padded premises.")
     parser.add_argument("--generated", type=float, default=1.0, help="Generated pairs per public pair.")
+    parser.add_argument("--present", type=float, default=0.62, help="Share of generated statements on what is there.")
     parser.add_argument("--max-tokens", type=int, default=144, help="Joint length in training, in word pieces.")
     return parser.parse_args()
 
@@ -66,16 +67,18 @@ class Schedule:
         return max(1e-3, min(self.progress / 0.06, (1 - self.progress) / 0.94))
 
 
-def round_of_pairs(public: dict[str, list[Pair]], padded: float, generated: float, seed: int) -> list[Pair]:
+def round_of_pairs(public: dict[str, list[Pair]], arguments: argparse.Namespace, number: int) -> list[Pair]:
     """All public pairs once, and generated ones; shuffled."""
+    seed = arguments.seed * 1000 + number
     rng = random.Random(seed)
     pairs: list[Pair] = []
     distractors: list[str] = []
     for source, rows in sorted(public.items()):
         premises = [row.premise for row in rows if len(row.premise) < 200]
         distractors += premises if source in ("snli_dev", "mnli_dev") else []
-        pairs += [pad_premise(row, premises, rng) if rng.random() < padded else row for row in rows]
-    pairs += generate(int(len(pairs) * generated), seed, distractors)
+        pairs += [pad_premise(row, premises, rng) if rng.random() < arguments.padded else row for row in rows]
+    grammar = Grammar(evaluation=False, present=arguments.present)
+    pairs += generate(int(len(pairs) * arguments.generated), seed, distractors, grammar)
     rng.shuffle(pairs)
     return pairs
 
@@ -196,7 +199,7 @@ def train(rank: int, arguments: argparse.Namespace, meeting: str) -> None:
     model.train()
     schedule, losses, seen, rounds = Schedule(arguments.minutes, arguments.steps), [], 0, 0
     while schedule.progress < 1:
-        pairs = round_of_pairs(public, arguments.padded, arguments.generated, arguments.seed * 1000 + rounds)
+        pairs = round_of_pairs(public, arguments, rounds)
         encoded = batches(pairs, tokenizer, arguments.batch_size, arguments.max_tokens, rng)
         for share in in_groups(encoded, arguments.processes):
             losses.append(train_step(model, optimizer, *share[rank], schedule))

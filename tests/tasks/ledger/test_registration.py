@@ -224,12 +224,12 @@ def test_records_move_into_the_private_zone_of_their_version(desk: Desk) -> None
     [
         ({"visibility": "public"}, "visibility: corpus reviews is private, for ever"),
         ({"account": "other"}, "account: corpus reviews is charged to reviews, for ever"),
-        ({"unit": "user"}, "hold for ever"),
-        ({"unit": None}, "hold for ever"),
-        ({"unit_rule": "folded"}, "hold for ever"),
-        ({"unit_namespace": "people"}, "hold for ever"),
-        (LIST, "hold for ever"),
-        (GRID, "hold for ever"),
+        ({"unit": "user"}, "registered with"),
+        ({"unit": None}, "registered with"),
+        ({"unit_rule": "folded"}, "registered with"),
+        ({"unit_namespace": "people"}, "registered with"),
+        (LIST, "registered with"),
+        (GRID, "registered with"),
     ],
 )
 def test_a_corpus_keeps_its_scheme_for_ever(desk: Desk, changed: dict[str, Any], says: str) -> None:
