@@ -105,6 +105,7 @@ def test_unreadable_records_stop_registration_before_the_first_release_and_never
     audit(capped(home), settings_for(corpus))
     rows = pq.read_table(corpus).to_pylist()
     pq.write_table(pa.Table.from_pylist([row | {"text": " "} for row in rows]), corpus)
+    ReleaseLog(home).set_cap("new", Decimal(8))
     with pytest.raises(UserError, match="max_unreadable"):
         audit(home, settings_for(corpus, corpus="new", unit_namespace="new"))
     results = audit(home, settings_for(corpus, replace=True))
