@@ -13,8 +13,9 @@ from schemas.building import build
 from schemas.errors import UserError
 from schemas.values import Beta, Epsilon, Theta, Whole
 
-# pairs a second of each model on two CPU cores, as the benchmarks measured them; an order of magnitude for planning
-PAIRS_PER_SECOND = {"cross-encoder/nli-deberta-v3-base": 6, "nli-mini": 100, "keyword": 20_000}
+# pairs a second on two CPU cores, an order of magnitude for planning: nli-mini as in the demo (9,940 pairs in 165 s with
+# everything around), keyword below what long records gave (44,000), DeBERTa-v3-base at 128 tokens in fp32
+PAIRS_PER_SECOND = {"cross-encoder/nli-deberta-v3-base": 6, "nli-mini": 60, "keyword": 20_000}
 
 
 class PlanSettings(BaseModel):
