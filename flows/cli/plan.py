@@ -13,7 +13,7 @@ from schemas.building import build
 from schemas.errors import UserError
 from schemas.values import Beta, Epsilon, Theta, Whole
 
-# pairs a second on two CPU cores, an order of magnitude for planning: nli-mini as in the demo (9,940 pairs in 165 s with
+# Pairs a second on two CPU cores, an order of magnitude: nli-mini as in the demo (9,940 pairs in 165 s with
 # everything around), keyword below what long records gave (44,000), DeBERTa-v3-base at 128 tokens in fp32
 PAIRS_PER_SECOND = {"cross-encoder/nli-deberta-v3-base": 6, "nli-mini": 60, "keyword": 20_000}
 
