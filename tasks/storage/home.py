@@ -125,18 +125,18 @@ def release_zone(root: Path) -> Home:
 
 def open_to_analysts(folder: Path) -> Path:
     """Make a folder that everybody may read, whatever the umask; one that is there keeps its permissions."""
-    if not folder.exists():
-        folder.mkdir(mode=RELEASE_DIRECTORY)
-        folder.chmod(RELEASE_DIRECTORY)
+    try:
+        folder.mkdir(parents=True, mode=RELEASE_DIRECTORY)
+    except FileExistsError:  # also when another process was faster
+        return folder
+    folder.chmod(RELEASE_DIRECTORY)
     return folder
 
 
 def _make_home(root: Path, *, on_purpose: bool) -> None:
     private = root / "private"
     _refuse_other_folder(root, {"private", "release"})
-    if not root.exists():
-        root.mkdir(parents=True, mode=RELEASE_DIRECTORY)
-        root.chmod(RELEASE_DIRECTORY)  # whatever the umask: analysts pass through it to the release zone
+    open_to_analysts(root)  # whatever the umask: analysts pass through it to the release zone
     private.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
     _refuse_wide(private, private)
     with _one_process(private):
