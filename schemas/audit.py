@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from schemas.corpora import CorpusSettings
-from schemas.values import Beta, Epsilon, Theta, Whole
+from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
 
 
 class Scope(StrEnum):
@@ -25,6 +25,13 @@ class UnitSupport(StrEnum):
     ALL = "all"
 
 
+class Uncertified(StrEnum):
+    """Why a statement has no certificate: the selection passed it over, or had stopped before (or n = 0)."""
+
+    NOT_SELECTED = "not_selected"
+    NOT_REACHED = "not_reached"
+
+
 class ProposalSettings(BaseModel):
     """Where candidate statements come from; never from the records."""
 
@@ -36,7 +43,7 @@ class ProposalSettings(BaseModel):
     seed: Whole = Field(default=0, ge=0, le=2**63 - 1)
     """Seed of the public draw of statements; it draws no noise."""
     statements_file: str | None = None
-    """Text file with one statement a line; needs --declare-blind."""
+    """Text file with one statement a line, which may end in TAB and a public weight; needs --declare-blind."""
     declare_blind: bool = False
     """The statements in --statements-file were written without looking at the records."""
 
@@ -64,17 +71,26 @@ class CertificationSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     epsilon: Epsilon
-    """Privacy loss of the whole release, in nats; split equally over the distinct statements."""
+    """Privacy loss of the whole release, in nats; how the statements share it, --mechanism says."""
+    delta: Delta | None = None
+    """Probability of the (epsilon, delta) guarantee; discrete_gaussian needs it, and no other mechanism takes it."""
     beta: Beta = Decimal("0.05")
     """Probability that a certificate exceeds the true support; of what, --scope says."""
     scope: Scope = Scope.REPORT
     """candidate, report (union bound) or report_independent (exact for independent noises)."""
     mechanism: str = "frontier"
-    """frontier or geometric for a release; laplace in simulation only."""
+    """frontier, geometric, staircase, discrete_gaussian, hist, svt or topk; any other in simulation only."""
+    contributions: Whole | None = Field(default=None, ge=1, le=100_000)
+    """hist: the most statements that one unit counts for; chosen before looking."""
+    selected: Whole | None = Field(default=None, ge=1, le=100_000)
+    """svt and topk: the most statements that are selected and certified."""
+    selection_share: Share | None = None
+    """svt and topk: the part of epsilon that selecting costs; the rest certifies."""
     edition: Whole = Field(default=1, ge=1, le=1_000_000)
     """The same question asked again on purpose, with fresh noise and a fresh charge."""
     theta: Theta
-    """Reporting threshold: emit a statement when its certificate reaches this share of the units."""
+    """Reporting threshold: emit a statement when its certificate reaches this share of the units. Another one later
+    is free, except with staircase and svt, whose answers hold for one threshold."""
 
 
 class AuditSettings(CorpusSettings, ProposalSettings, ScoringSettings, CertificationSettings):

@@ -17,8 +17,23 @@ class PartitionFields(TypedDict):
     unit_rule: str
 
 
+LOSS_PARTS = ("epsilon", "delta", "rho")
+
+
+class LossFields(TypedDict):
+    """A privacy loss: (epsilon, delta)-DP, and rho-zCDP where the mechanism has such a guarantee of its own."""
+
+    epsilon: str
+    delta: str
+    rho: str | None
+
+
 class QuestionFields(TypedDict):
-    """What defines the answer; its canonical SHA-256 is the release key."""
+    """What defines the answer; its canonical SHA-256 is the release key.
+
+    parameters: those that the mechanism takes (delta, theta, contributions, selected, selection_share), exact text.
+    weights: whole numbers without a common divisor, in the order of the statements; empty where all are equal.
+    """
 
     corpus: str
     partition: str
@@ -32,29 +47,48 @@ class QuestionFields(TypedDict):
     epsilon: str
     beta: str
     scope: str
+    parameters: dict[str, str]
+    weights: list[str]
     edition: int
 
 
 class DescribedFields(TypedDict):
-    """Public facts that go with the answer."""
+    """Public facts that go with the answer. meaning: what a certificate of this mechanism says."""
 
     partition: PartitionFields
+    meaning: str
     statements: list[str]
     proposer: str
     model: str
     model_description: dict[str, str]
 
 
-class AnswerFields(TypedDict):
-    """The draw. epsilon_per_statement, beta_per_statement, scale and coin are exact fractions as text."""
+class GroupFields(TypedDict):
+    """How the statements of one weight were certified; exact fractions as text.
 
-    epsilon_per_statement: str
+    epsilon_per_statement: loss of one noisy count, nats; None where all counts are one query (discrete_gaussian).
+    """
+
+    weight: str
+    epsilon_per_statement: str | None
     beta_per_statement: str
     scale: str
     margin_units: str
     coin: str
+
+
+class AnswerFields(TypedDict):
+    """The draw.
+
+    groups: by ascending weight. selection: scales of the noise that selected (svt, topk), exact fractions as text.
+    reasons: why a statement was not certified (not_selected, not_reached), None where it was; one per statement.
+    """
+
+    groups: list[GroupFields]
+    selection: dict[str, str]
     sampler: str
     certificate_units: list[int]
+    reasons: list[str | None]
 
 
 class Payload(TypedDict):
@@ -64,5 +98,5 @@ class Payload(TypedDict):
     product: str
     question: QuestionFields
     described: DescribedFields
-    charge: str
+    charge: LossFields
     answer: AnswerFields

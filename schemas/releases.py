@@ -2,6 +2,7 @@
 
 Written by tasks/ledger (as a `Projection`), loaded by tasks/reporting, read by warehouse/. Amounts of budget are
 decimal text (exact); columns that end in `_nats` or hold a share of units are their nearest doubles, for reading.
+epsilon and rho (zCDP) are in nats, delta is a probability.
 """
 
 import hashlib
@@ -10,9 +11,15 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from schemas.payloads import LOSS_PARTS
+
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)
+
+
+def _optional(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=True)
 
 
 # One row per sealed release: one question about one version of one partition.
@@ -35,14 +42,16 @@ RELEASES = pa.schema(
         _required("model", pa.string()),
         _required("model_fingerprint", pa.string()),
         _required("mechanism", pa.string()),
+        _required("meaning", pa.string()),  # what its certificate says
+        _required("parameters", pa.string()),  # JSON of what only this mechanism takes; its theta: holds for no other
         _required("epsilon", pa.string()),  # whole release
         _required("epsilon_nats", pa.float64()),
-        _required("epsilon_per_statement_nats", pa.float64()),
+        _required("delta", pa.string()),  # 0: pure differential privacy
+        _optional("rho", pa.string()),  # as charged; null where the mechanism states none
+        _optional("rho_nats", pa.float64()),
         _required("beta", pa.string()),
-        _required("beta_per_statement", pa.float64()),
         _required("scope", pa.string()),  # candidate, report, report_independent
         _required("edition", pa.int64()),
-        _required("margin_units", pa.int64()),  # k: certificate = noisy count - k (+ coin)
     ]
 )
 
@@ -53,7 +62,12 @@ CERTIFICATES = pa.schema(
         _required("position", pa.int64()),  # in the question, from 0
         _required("statement_id", pa.string()),
         _required("statement", pa.string()),
+        _required("weight", pa.string()),  # public part of the budget, relative to the other statements
         _required("certificate_units", pa.int64()),  # clipped to [0, n]
+        _optional("reason", pa.string()),  # why there is no certificate: not_selected, not_reached
+        _required("margin_units", pa.int64()),  # k: certificate = noisy count - k (+ coin)
+        _optional("epsilon_per_statement_nats", pa.float64()),  # null where all counts are one query
+        _required("beta_per_statement", pa.float64()),
     ]
 )
 
@@ -76,23 +90,26 @@ CHARGES = pa.schema(
         _required("account", pa.string()),
         _required("ledger_line", pa.string()),  # partition key, or `*` for the sum over a time grid or shared account
         _required("kind", pa.string()),  # release, gap
-        pa.field("release_key", pa.string(), nullable=True),
-        _required("epsilon", pa.string()),
-        _required("epsilon_nats", pa.float64()),
+        _optional("release_key", pa.string()),
+        _optional("epsilon", pa.string()),  # amounts are null where a gap, or the mechanism, did not state them
+        _optional("epsilon_nats", pa.float64()),
+        _optional("delta", pa.string()),
+        _optional("rho", pa.string()),
+        _optional("rho_nats", pa.float64()),
         _required("day", pa.date32()),
     ]
 )
 
-# One row per account and ledger line: the totals.
+# One row per account and ledger line: the totals. Caps and what is left of them: the amounts that its composition
+# counts, null for the others; spent: all three, null where an accepted gap did not state it.
 BUDGETS = pa.schema(
     [
         _required("account", pa.string()),
         _required("ledger_line", pa.string()),
-        pa.field("cap", pa.string(), nullable=True),  # null: uncapped (public and synthetic corpora only)
-        _required("spent", pa.string()),
-        pa.field("left", pa.string(), nullable=True),
-        pa.field("cap_nats", pa.float64(), nullable=True),
-        _required("spent_nats", pa.float64()),
+        _optional("composition", pa.string()),  # pure, approximate, zcdp; null: uncapped (no private corpus)
+        *(_optional(f"{kind}_{part}", pa.string()) for kind in ("cap", "spent", "left") for part in LOSS_PARTS),
+        *(_optional(f"{kind}_{part}_nats", pa.float64()) for kind in ("cap", "spent") for part in ("epsilon", "rho")),
+        _required("is_overspent", pa.bool_()),  # an accepted gap may do that; exact
     ]
 )
 

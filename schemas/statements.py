@@ -3,9 +3,12 @@
 import hashlib
 import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
+
+from schemas.values import Weight
 
 
 def statement_id(text: str) -> str:
@@ -14,17 +17,21 @@ def statement_id(text: str) -> str:
 
 
 class Statement(BaseModel):
-    """One candidate statement about the whole corpus."""
+    """One candidate statement about the whole corpus.
+
+    weight: public; its part of the budget and of beta, relative to the other statements' (spec 1.3).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     statement_id: str
     text: str
+    weight: Weight = Decimal(1)
 
     @classmethod
-    def of(cls, text: str) -> Self:
+    def of(cls, text: str, weight: Decimal = Decimal(1)) -> Self:
         """The statement with this text, in NFC and without outer white space."""
         clean = unicodedata.normalize("NFC", text).strip()
-        return cls(statement_id=statement_id(clean), text=clean)
+        return cls(statement_id=statement_id(clean), text=clean, weight=weight)
 
 
 def distinct(statements: Iterable[Statement]) -> list[Statement]:

@@ -56,6 +56,13 @@ def _closed_unit(value: object) -> Decimal:
     return number
 
 
+def _weight(value: object) -> Decimal:
+    number = exact_decimal(value)
+    if not Decimal("0.000001") <= number <= 1_000_000:
+        raise ValueError("must be between 0.000001 and 1000000")
+    return number
+
+
 def whole_number(value: object) -> int:
     """An integer that was written as one; booleans, floats and text are refused by name."""
     if isinstance(value, bool):
@@ -68,6 +75,10 @@ def whole_number(value: object) -> int:
 _text = PlainSerializer(decimal_text, return_type=str)
 
 Epsilon = Annotated[Decimal, _between(Decimal(0), Decimal(1000), "greater than 0 and less than 1000 nats"), _text]
+Delta = Annotated[Decimal, _between(Decimal(0), Decimal(1), "greater than 0 and less than 1"), _text]
+Rho = Annotated[Decimal, _between(Decimal(0), Decimal(1_000_000), "greater than 0 and less than 1000000"), _text]
+Share = Annotated[Decimal, _between(Decimal(0), Decimal(1), "greater than 0 and less than 1"), _text]
+Weight = Annotated[Decimal, BeforeValidator(_weight), _text]
 Beta = Annotated[Decimal, _between(Decimal(0), Decimal("0.5"), "greater than 0 and less than 0.5"), _text]
 Theta = Annotated[Decimal, BeforeValidator(_closed_unit), _text]
 Whole = Annotated[int, BeforeValidator(whole_number)]
@@ -76,6 +87,21 @@ Whole = Annotated[int, BeforeValidator(whole_number)]
 def epsilon_of(value: object, name: str) -> Decimal:
     """The value of a flag as an epsilon. Raises UserError that names the flag."""
     return _checked(TypeAdapter(Epsilon), value, name)
+
+
+def delta_of(value: object, name: str) -> Decimal:
+    """The value of a flag as a delta. Raises UserError that names the flag."""
+    return _checked(TypeAdapter(Delta), value, name)
+
+
+def rho_of(value: object, name: str) -> Decimal:
+    """The value of a flag as a rho of zCDP. Raises UserError that names the flag."""
+    return _checked(TypeAdapter(Rho), value, name)
+
+
+def weight_of(value: object, name: str) -> Decimal:
+    """A public weight. Raises UserError that starts with `name`."""
+    return _checked(TypeAdapter(Weight), value, name)
 
 
 def theta_of(value: object, name: str) -> Decimal:

@@ -31,17 +31,26 @@ RELEASE_DEFAULTS: dict[str, object] = {
     "model_fingerprint": "f" * 64,
     "mechanism": "frontier",
     "epsilon": "2",
+    "meaning": "at least this many units support it, except with probability beta",
+    "parameters": "{}",
     "epsilon_nats": 2.0,
-    "epsilon_per_statement_nats": 0.5,
+    "delta": "0",
+    "rho": "0.5",
+    "rho_nats": 0.5,
     "beta": "0.05",
-    "beta_per_statement": 0.0125,
     "scope": "report",
     "edition": 1,
-    "margin_units": 9,
 }
 DEFAULTS: dict[str, dict[str, object]] = {  # by table, also for given rows in tests/warehouse
     "releases": RELEASE_DEFAULTS,
-    "certificates": {"position": 0, "certificate_units": 0},
+    "certificates": {
+        "position": 0,
+        "weight": "1",
+        "certificate_units": 0,
+        "margin_units": 9,
+        "epsilon_per_statement_nats": 0.5,
+        "beta_per_statement": 0.0125,
+    },
     "thresholds": {"asked": 1, "theta": "0.05", "theta_share": 0.05, "threshold_units": 50, "day": DAY},
     "charges": {
         "account": "reviews",
@@ -49,16 +58,24 @@ DEFAULTS: dict[str, dict[str, object]] = {  # by table, also for given rows in t
         "kind": "release",
         "epsilon": "2",
         "epsilon_nats": 2.0,
+        "delta": "0",
+        "rho": "0.5",
+        "rho_nats": 0.5,
         "day": DAY,
     },
     "budgets": {
         "account": "reviews",
         "ledger_line": "all",
-        "cap": "8",
-        "spent": "2",
-        "left": "6",
-        "cap_nats": 8.0,
-        "spent_nats": 2.0,
+        "composition": "pure",
+        "cap_epsilon": "8",
+        "spent_epsilon": "2",
+        "spent_delta": "0",
+        "spent_rho": "0.5",
+        "left_epsilon": "6",
+        "cap_epsilon_nats": 8.0,
+        "spent_epsilon_nats": 2.0,
+        "spent_rho_nats": 0.5,
+        "is_overspent": False,
     },
     "runs": {"corpus": "reviews"},
 }
@@ -90,6 +107,8 @@ def one_release(
     *,
     texts: Sequence[str] | None = None,
     thetas: Sequence[str] = ("0.05",),
+    reasons: Sequence[str | None] | None = None,
+    margins: Sequence[int] | None = None,
     **release: object,
 ) -> Projection:
     """One release with these certificate counts, asked at these thresholds; `release` overrides the defaults."""
@@ -99,6 +118,8 @@ def one_release(
     n = int(str(row["n"]))
     certificates = [
         {"release_key": key, "position": p, "statement_id": statement_id(t), "statement": t, "certificate_units": c}
+        | ({} if reasons is None else {"reason": reasons[p]})
+        | ({} if margins is None else {"margin_units": margins[p], "weight": str(p + 1)})
         for p, (t, c) in enumerate(zip(texts, counts, strict=True))
     ]
     thresholds = [

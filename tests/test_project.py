@@ -17,7 +17,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("flows", "tasks", "schemas", "warehouse")
 PURE = ("tasks/privacy", "tasks/statistics")
 NOISE_MODULE = "tasks/privacy/noise.py"
-SIMULATION_MODULE = "tasks/privacy/simulation.py"  # seeded, and imported by nothing that releases
+SIMULATION_FOLDER = "tasks/privacy/simulation"  # seeded, and imported by nothing that releases
+SIMULATING = ("tasks.privacy.simulation", "tasks.studies", "tasks.study")
+SIMULATING_FLOWS = ("flows/run_study.py", "flows/cli/study.py")
 RANDOMNESS = re.compile(r"\b(np|numpy)\.random|\brandom\.|\btorch\.|default_rng|\bsecrets\.randbelow|opendp")
 
 
@@ -56,14 +58,16 @@ def duckdb_outside_reporting(root: Path) -> list[str]:
 
 
 def release_code_that_imports_the_simulation(root: Path) -> list[str]:
-    released = python_files(root, "tasks/ledger", "tasks/audits", "tasks/reporting", "flows")
-    return [str(path) for path in released if imports_any(path, "tasks.privacy.simulation")]
+    """Directly; the import contract follows chains of imports."""
+    released = python_files(root, "tasks/ledger", "tasks/audits", "tasks/reporting", "tasks/support", "flows")
+    simulating = {root / name for name in SIMULATING_FLOWS}
+    return [str(path) for path in released if path not in simulating and imports_any(path, *SIMULATING)]
 
 
 def randomness_in_release_code(root: Path) -> list[str]:
     """Files that the release log or the mechanisms reach, other than the noise module, and that could draw noise."""
     reachable = python_files(root, "tasks/ledger", "tasks/privacy", "tasks/audits")
-    allowed = {root / NOISE_MODULE, root / SIMULATION_MODULE}
+    allowed = {root / NOISE_MODULE, *(root / SIMULATION_FOLDER).glob("*.py")}
     return [str(path) for path in reachable if path not in allowed and RANDOMNESS.search(code_of(path))]
 
 
@@ -173,6 +177,26 @@ def test_every_import_contract_fails_when_broken(contract, tmp_path):
     broken = lint_imports(tmp_path)
     assert broken.returncode != 0
     assert f"{contract}" in "".join(line for line in broken.stdout.splitlines() if line.endswith("BROKEN"))
+
+
+@pytest.mark.parametrize(
+    ("flow", "keeps"), [("flows/run_study.py", True), ("flows/audit_support.py", False), ("flows/another.py", False)]
+)
+def test_only_the_flow_of_studies_may_reach_seeded_noise(flow, keeps, tmp_path):
+    """Through any chain of imports: the flow, a task, a folder of tasks, the simulation."""
+    for folder in [*PACKAGES, *(path.parent.relative_to(ROOT) for path in ROOT.glob("tasks/*/__init__.py"))]:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("")
+    (tmp_path / "tasks/privacy/simulation.py").write_text("")
+    (tmp_path / "tasks/studies/chunks.py").write_text("import tasks.privacy.simulation\n")
+    (tmp_path / "tasks/study.py").write_text("import tasks.studies.chunks\n")
+    (tmp_path / flow).write_text("import tasks.study\n")
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    checked = lint_imports(tmp_path)
+    broken = [line for line in checked.stdout.splitlines() if line.endswith("BROKEN")]
+    assert (checked.returncode == 0) is keeps
+    assert len(broken) == (not keeps)
+    assert all("seeded noise" in line for line in broken)
 
 
 def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:

@@ -12,11 +12,13 @@ COMMANDS = {
     "ingest": "Read and register a corpus without asking anything about it.",
     "audit": "Turn a corpus into certified statements, exactly once.",
     "plan": "What a release would certify, before any data is touched.",
+    "study": "Simulate releases over a grid and many seeds, on public or synthetic data.",
     "sql": "Run one read-only query on the release database.",
     "budget": "Show, set and check privacy budgets.",
     "export": "Write the signed certificate file of a RELEASE.",
     "verify": "Check a certificate FILE without any data.",
     "warehouse": "Rebuild the databases and reports from the release log.",
+    "selfcheck": "Audit the noise of this installation against the privacy that it claims.",
     "version": "Print the version.",
 }
 

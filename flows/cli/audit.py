@@ -1,13 +1,12 @@
 """privcert audit."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from flows.cli.options import json_option, settings_options
 from flows.cli.output import home_for, print_json
+from flows.cli.progress import progress_bar
 from schemas.audit import AuditSettings
 from schemas.building import build, read_settings_file
 
@@ -49,28 +48,10 @@ def run_flow(settings: AuditSettings, *, quiet: bool) -> dict[str, object]:
     preflight(settings, home)  # what is wrong with the request is said before a server starts
     use_private_prefect(home)
     request = write_request(home, settings)
-    with _progress(quiet):
+    with progress_bar(quiet=quiet):
         from flows.audit_support import audit_support
 
         run = audit_support(str(home.root), str(request))
     from tasks.audits.results import run_results
 
     return run_results(open_run(str(home.root), run))
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[None]:
-    """A bar on the terminal while the flow runs."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from tasks.audits.progress import listening
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal, transient=True
-    ) as progress:
-        bar = progress.add_task("start", total=1.0)
-        with listening(lambda stage, share: progress.update(bar, description=stage, completed=share)):
-            yield

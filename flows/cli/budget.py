@@ -1,11 +1,13 @@
 """privcert budget."""
 
+from decimal import Decimal
+
 import click
 
 from flows.cli.options import EXACT, json_option
 from flows.cli.output import present_home, print_json, print_table
 from schemas.errors import UserError
-from schemas.values import decimal_text, epsilon_of
+from schemas.values import decimal_text, delta_of, epsilon_of, rho_of
 
 
 @click.group(name="budget")
@@ -20,10 +22,12 @@ def command() -> None:
 @click.argument("account", required=False)
 @json_option
 def show(account: str | None, as_json: bool) -> None:
-    """What each account may spend, has spent and has left, in nats.
+    """What each account may spend, has spent and has left: epsilon, epsilon and delta, or rho, as its first cap said.
 
     Example: privcert budget show reviews --json
     """
+    from flows.cli.summary import amounts_text, counted_spent
+    from tasks.audits.results import line_facts
     from tasks.ledger.log import ReleaseLog
 
     lines = ReleaseLog(present_home()).budget_lines()
@@ -32,36 +36,53 @@ def show(account: str | None, as_json: bool) -> None:
         raise UserError(
             f"account: no account {account!r}; known: {', '.join(line.account for line in lines) or 'none'}"
         )
-    rows = [
-        {"account": line.account, "partition": line.line, "cap": line.cap, "spent": line.spent, "left": line.left}
-        for line in chosen
-    ]
+    rows = [line_facts(line) for line in chosen]
     if as_json:
         print_json({"accounts": rows})
     else:
-        columns = ["account", "partition", "cap", "spent", "left"]
-        print_table(columns, [["none" if row[name] is None else row[name] for name in columns] for row in rows])
+        columns = ["account", "partition", "composition", "cap", "spent", "left"]
+        cells = [
+            [
+                *(row["account"], row["partition"], row["composition"] or "none"),
+                *(amounts_text(amounts) for amounts in (row["cap"], counted_spent(row), row["left"])),
+            ]
+            for row in rows
+        ]
+        print_table(columns, cells)
 
 
 @command.command(name="set")
 @click.argument("account")
-@click.option("--epsilon", required=True, type=EXACT, help="Cap of the account, in nats.")
+@click.option("--epsilon", type=EXACT, help="Cap on epsilon, in nats.")
+@click.option("--delta", type=EXACT, help="Cap on delta beside epsilon: the account then takes both kinds of release.")
+@click.option("--rho", type=EXACT, help="Cap on rho of zCDP, alone.")
 @click.option("--reason", help="Why; required to raise a cap. Public: it is chained.")
 @json_option
-def set_(account: str, epsilon: object, reason: str | None, as_json: bool) -> None:
+def set_(account: str, epsilon: object, delta: object, rho: object, reason: str | None, as_json: bool) -> None:
     """Set the cap of an account, on purpose. Raising one needs a reason.
 
-    Example: privcert budget set reviews --epsilon 8
+    The first cap decides for ever what the account adds up: epsilon (pure), epsilon and delta (approximate), or rho
+    (zcdp).
+
+    \b
+    Examples:
+      privcert budget set reviews --epsilon 8
+      privcert budget set tickets --epsilon 8 --delta 0.00001
+      privcert budget set prompts --rho 0.5
     """
+    from flows.cli.summary import amounts_text
     from schemas.corpora import check_public_name
     from tasks.ledger.log import ReleaseLog
 
-    cap = epsilon_of(epsilon, "epsilon")
-    ReleaseLog(present_home()).set_cap(check_public_name(account, "account"), cap, reason)
+    cap = _stated(epsilon, delta, rho)
+    ReleaseLog(present_home()).set_cap(
+        check_public_name(account, "account"), cap["epsilon"], reason, delta=cap["delta"], rho=cap["rho"]
+    )
+    written = {name: decimal_text(amount) for name, amount in cap.items() if amount is not None}
     if as_json:
-        print_json({"account": account, "cap": decimal_text(cap)})
+        print_json({"account": account, "cap": written})
     else:
-        click.echo(f"{account}: cap {decimal_text(cap)}")
+        click.echo(f"{account}: cap {amounts_text(written)}")
 
 
 @command.command()
@@ -83,19 +104,34 @@ def check(as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--epsilon", required=True, type=EXACT, help="Charged to every account for what was lost, in nats.")
+@click.option("--epsilon", type=EXACT, help="Charged for what was lost, in nats.")
+@click.option("--delta", type=EXACT, help="Charged beside epsilon; 0 where it is not said.")
+@click.option("--rho", type=EXACT, help="Charged to zcdp accounts; epsilon^2 / 2 where it is not said and delta is 0.")
 @click.option("--reason", required=True, help="Why the log is behind its releases. Public: it is chained.")
 @json_option
-def accept_gap(epsilon: object, reason: str, as_json: bool) -> None:
+def accept_gap(epsilon: object, delta: object, rho: object, reason: str, as_json: bool) -> None:
     """After a restored backup: charge every account for the lost releases, and go on.
+
+    Say what no account lost more of; each is charged the amounts that it adds up.
 
     Example: privcert budget accept-gap --epsilon 2 --reason "log restored from Sunday's backup"
     """
+    from flows.cli.summary import amounts_text
     from tasks.ledger.log import ReleaseLog
 
-    charge = epsilon_of(epsilon, "epsilon")
-    ReleaseLog(present_home()).accept_gap(charge, reason)
+    lost = _stated(epsilon, delta, rho)
+    ReleaseLog(present_home()).accept_gap(lost["epsilon"], reason, delta=lost["delta"], rho=lost["rho"])
+    written = {name: decimal_text(amount) for name, amount in lost.items() if amount is not None}
     if as_json:
-        print_json({"charged": decimal_text(charge)})
+        print_json({"charged": written})
     else:
-        click.echo(f"charged {decimal_text(charge)} to every account")
+        click.echo(f"charged {amounts_text(written)} to every account")
+
+
+def _stated(epsilon: object, delta: object, rho: object) -> dict[str, Decimal | None]:
+    """The amounts that were given, checked by name."""
+    return {
+        "epsilon": None if epsilon is None else epsilon_of(epsilon, "epsilon"),
+        "delta": None if delta is None else delta_of(delta, "delta"),
+        "rho": None if rho is None else rho_of(rho, "rho"),
+    }

@@ -18,6 +18,8 @@ from schemas.values import theta_of
 def command(release: str, theta: object, verifier: bool, as_json: bool) -> None:
     """Write the signed certificate file of a RELEASE (its key, or the first digits of it).
 
+    A release by staircase or svt holds at the theta it was asked for, and at no other.
+
     Example: privcert export 2afbe6293c59 --theta 0.05 --verifier
     """
     from tasks.ledger.log import ReleaseLog

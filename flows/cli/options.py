@@ -51,7 +51,8 @@ def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
     if kind is bool:
         return click.option(f"{flag}/--no-{name.replace('_', '-')}", name, default=None, help=text)
     if kind is tuple:
-        return click.option(flag, name, default=None, callback=_split, metavar="A,B,…", help=text)
+        split = _split_numbers if _plain_type(get_args(field.annotation)[0]) in (int, Decimal) else _split
+        return click.option(flag, name, default=None, callback=split, metavar="A,B,…", help=text)
     if kind in (int, Decimal):
         return click.option(flag, name, type=EXACT, default=None, help=text)
     if issubclass(kind, StrEnum):
@@ -60,8 +61,11 @@ def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
 
 
 def _kind(field: FieldInfo) -> type:
+    return _plain_type(field.annotation)
+
+
+def _plain_type(annotation: Any) -> type:
     """The plain type behind `X | None` and `Annotated[X, ...]`."""
-    annotation: Any = field.annotation
     while get_origin(annotation) in (Union, UnionType, Annotated):
         annotation = next(inner for inner in get_args(annotation) if inner is not type(None))
     kind: type = get_origin(annotation) or annotation
@@ -71,8 +75,14 @@ def _kind(field: FieldInfo) -> type:
 def _default_text(field: FieldInfo) -> str:
     if field.is_required() or field.default in (None, "", (), False):
         return ""
-    return f" [{field.default}]"
+    values = field.default if isinstance(field.default, tuple) else (field.default,)
+    return f" [{','.join(map(str, values))}]"
 
 
 def _split(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     return None if value is None else tuple(part.strip() for part in value.split(","))
+
+
+def _split_numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
+    parts = _split(context, parameter, value)
+    return None if parts is None else tuple(EXACT.convert(part, parameter, context) for part in parts)

@@ -8,6 +8,8 @@ import click
 
 from tasks.storage.home import Home, default_home, initialise_home, open_home, release_zone
 
+_WIDE = 160  # columns, where nobody watches
+
 
 def print_json(value: Mapping[str, object]) -> None:
     """One JSON object with sorted keys."""
@@ -15,15 +17,21 @@ def print_json(value: Mapping[str, object]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
-    """A table for the terminal; text that looks like markup is printed as it is."""
+    """A table for the terminal; text that looks like markup is printed as it is. A file or a pipe gets wide lines."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, title=None if title is None else Text(title), title_justify="left")
+    table = Table(title=None if title is None else Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(Text(column))
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    console.print(table)
 
 
 def home_for(visibility: str) -> Home:

@@ -1,8 +1,8 @@
 """What can be refused before Prefect starts and before any data is read."""
 
 from schemas.audit import AuditSettings
-from schemas.corpora import Visibility
 from schemas.errors import UserError
+from tasks.ledger.designs import Parameters, groups_of, total_loss
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
 from tasks.statements import propose
@@ -11,14 +11,15 @@ from tasks.support.models import ModelReference, load_support_model
 
 
 def preflight(settings: AuditSettings, home: Home) -> None:
-    """Mechanism, proposer, model and corpus scheme. Raises UserError by name."""
+    """Mechanism and its parameters, proposer, model, corpus scheme and account. Raises UserError by name."""
     check_mechanism(settings.mechanism)
-    propose(settings)
+    proposal = propose(settings)
+    groups = groups_of(settings, Parameters.of(settings), proposal.statements, n=1)  # no loss depends on n >= 1
     load_support_model(model_reference(settings))
     log = ReleaseLog(home)
     log.check_corpus(settings)
-    if settings.visibility is Visibility.PRIVATE:
-        log.check_cap(settings.account_name)  # before registration, which fixes the unit for ever
+    # before registration, which fixes the unit for ever
+    log.check_countable(settings.account_name, settings.visibility, total_loss(groups))
 
 
 def check_mechanism(name: str) -> None:
@@ -28,7 +29,7 @@ def check_mechanism(name: str) -> None:
     if name not in RELEASE_MECHANISMS:
         raise UserError(
             f"mechanism: {name} draws floating-point noise, which leaks: simulation only; "
-            f"a release takes {' or '.join(RELEASE_MECHANISMS)}"
+            f"a release takes one of {', '.join(RELEASE_MECHANISMS)}"
         )
 
 

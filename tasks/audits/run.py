@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from schemas.building import build, read_settings_file
 from schemas.exact_yaml import dump_yaml
 from schemas.runs import PartitionSummary, RunSummary
 from schemas.statements import Statement
+from schemas.values import decimal_text
 from tasks.ledger.question import RegisteredPartition
 from tasks.storage.atomic import write_bytes
 from tasks.storage.home import PRIVATE_DIRECTORY, Home, open_home
@@ -37,13 +39,15 @@ class Run:
 
     def save_proposal(self, statements: Iterable[Statement], description: str) -> None:
         """Keep the candidates for the stages after this one."""
-        content = {"description": description, "statements": [statement.text for statement in statements]}
+        kept = [{"text": statement.text, "weight": decimal_text(statement.weight)} for statement in statements]
+        content = {"description": description, "statements": kept}
         self._save("proposal.json", content)
 
     def proposal(self) -> tuple[tuple[Statement, ...], str]:
         """The candidates and where they came from."""
         content = json.loads((self.folder / "proposal.json").read_text())
-        return tuple(Statement.of(text) for text in content["statements"]), content["description"]
+        statements = (Statement.of(one["text"], Decimal(one["weight"])) for one in content["statements"])
+        return tuple(statements), content["description"]
 
     def save_partitions(self, partitions: Iterable[RegisteredPartition]) -> None:
         """Keep the registered versions that this run asks about."""

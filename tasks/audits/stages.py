@@ -6,16 +6,16 @@ finds it and does nothing twice.
 
 from pathlib import Path
 
-from schemas.errors import UserError
 from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.progress import report
 from tasks.audits.registering import stage_and_register
 from tasks.audits.run import Run
 from tasks.corpora.staging import StagedCorpus
+from tasks.ledger.designs import Parameters
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.statements import propose
-from tasks.support.counts import support_counts
+from tasks.support.counts import bounded_support_counts, support_counts
 from tasks.support.models import load_support_model
 from tasks.support.protocol import SupportModel
 from tasks.support.scoring import score_version
@@ -104,7 +104,7 @@ def _question(run: Run, partition: str) -> Question:
     settings, model = run.settings, _model(run)
     statements, description = run.proposal()
     registered = {known.partition: known for known in run.partitions()}
-    question = Question(
+    return Question(
         partition=registered[partition],
         statements=statements,
         proposer=description,
@@ -116,25 +116,23 @@ def _question(run: Run, partition: str) -> Question:
         epsilon=settings.epsilon,
         beta=settings.beta,
         scope=settings.scope,
+        parameters=Parameters.of(settings),
         edition=settings.edition,
     )
-    try:
-        question.calibrated()
-    except ValueError as error:
-        raise UserError(f"epsilon: {error}; ask fewer statements or set a larger epsilon") from None
-    return question
 
 
 def _counts(run: Run, question: Question) -> list[int]:
     if question.partition.n == 0:
         return [0] * len(question.statements)
-    counts = support_counts(
+    asked = (
         version_path(run, question.partition),
         question.statements,
         question.model_fingerprint,
         question.unit_support,
         run.home,
     )
+    bound = question.parameters.contributions
+    counts = support_counts(*asked) if bound is None else bounded_support_counts(*asked, bound)
     return [int(count) for count in counts]
 
 

@@ -1,7 +1,6 @@
-"""Accounts, caps and charges: exact sums of decimals, basic composition (spec 1.3)."""
+"""Accounts and caps: exact sums of decimals (spec 1.3), under the composition that an account's first cap fixed."""
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -9,198 +8,253 @@ from fractions import Fraction
 from sqlalchemy import Connection, delete, insert, select
 
 from schemas.errors import UserError
-from schemas.values import decimal_text, exact_decimal
+from schemas.payloads import LOSS_PARTS
+from schemas.values import exact_decimal
+from tasks.ledger.amounts import exact_text, sum_of
 from tasks.ledger.chain import append
-from tasks.ledger.tables import CAP, CHARGE, CORPUS, ENTRY
+from tasks.ledger.charges import EVERYTHING, Amounts, charge_gaps, charges_of, line_names
+from tasks.ledger.tables import CAP, CORPUS
+from tasks.privacy.accounting import NOTHING, Composition, CompositionError, Loss, amounts, pure_loss
 
-EVERYTHING = "*"
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """What an account may lose in all. Of `limit` only the parts that the composition counts are meant."""
+
+    composition: Composition
+    limit: Loss
+
+    @property
+    def parts(self) -> dict[str, Fraction]:
+        """The limits by name: epsilon; epsilon and delta; or rho."""
+        return amounts(self.limit, self.composition)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One kind of amount on a line, exact decimal text. cap and left: None where it is not counted or not capped.
+
+    spent: None where an accepted gap did not state it.
+    """
+
+    cap: str | None
+    spent: str | None
+    left: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """What is summed under one cap: one partition lineage, or a whole account (`*`) where units may recur.
 
-    Amounts are exact decimal text; cap and left are None where no cap was set.
+    composition: pure, approximate or zcdp; None where no cap was set.
     """
 
     account: str
     line: str
-    cap: str | None
-    spent: str
-    left: str | None
+    composition: str | None
+    epsilon: Part
+    delta: Part
+    rho: Part
+    is_overspent: bool
 
 
-def set_cap(connection: Connection, account: str, epsilon: Decimal, reason: str | None) -> None:
-    """Chain the cap of an account, >= 0; raising one needs a reason. UserError where that is missing."""
-    _check_amount(epsilon, "cap")
+def cap_of(epsilon: Decimal | None, delta: Decimal | None, rho: Decimal | None) -> Cap:
+    """A cap >= 0 on epsilon (pure), epsilon and delta (approximate), or rho (zcdp). UserError by name."""
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    exact = {name: _amount(value, name) for name, value in given.items() if value is not None}
+    if set(exact) == {"rho"}:
+        return Cap(Composition.ZCDP, Loss(Fraction(0), rho=exact["rho"]))
+    if "rho" in exact or "epsilon" not in exact:
+        raise UserError("cap: give epsilon, epsilon and delta, or rho alone")
+    composition = Composition.APPROXIMATE if "delta" in exact else Composition.PURE
+    return Cap(composition, Loss(exact["epsilon"], exact.get("delta", Fraction(0))))
+
+
+def set_cap(connection: Connection, account: str, cap: Cap, reason: str | None) -> None:
+    """Chain the cap of an account; raising it needs a reason. UserError where that is missing, or it cannot be kept.
+
+    The first cap fixes the account's composition.
+    """
     before, reason = read_cap(connection, account), (reason or "").strip() or None
-    if before is not None and epsilon > before and not reason:
-        raise UserError(f"reason: raising the cap of {account} from {decimal_text(before)} needs --reason TEXT")
-    if before is not None and epsilon == before:
+    if before is not None and before.composition is not cap.composition:
+        raise UserError(f"cap: {account} counts {' and '.join(before.parts)}, for ever: give that and nothing else")
+    if before == cap:
         return
-    spent = max((Fraction(line.spent) for line in _account_lines(connection, account)), default=Fraction(0))
-    if epsilon < spent:
-        raise UserError(f"cap: {account} has spent {exact_text(spent)} already; set at least that")
-    append(
-        connection,
-        "cap",
-        {
-            "account": account,
-            "epsilon": decimal_text(epsilon),
-            "before": None if before is None else decimal_text(before),
-            "reason": reason,
-        },
-    )
-    connection.execute(delete(CAP).where(CAP.c.account == account))
-    connection.execute(insert(CAP).values(account=account, epsilon=decimal_text(epsilon)))
+    if before is not None and not reason and any(cap.parts[name] > before.parts[name] for name in cap.parts):
+        raise UserError(f"reason: raising the cap of {account} from {_said(before.parts)} needs --reason TEXT")
     charge_gaps(connection, account)
+    _check_spent(connection, account, cap)
+    row = {"composition": str(cap.composition)} | _texts(cap)
+    was = None if before is None else _texts(before)
+    append(connection, "cap", {"account": account, **row, "before": was, "reason": reason})
+    connection.execute(delete(CAP).where(CAP.c.account == account))
+    connection.execute(insert(CAP).values(account=account, **row))
 
 
-def accept_gap(connection: Connection, lost_sequence: int, lost_hash: str, epsilon: Decimal, reason: str) -> None:
-    """Chain that the log lost everything up to this head, and charge `epsilon` >= 0 to every account for it."""
-    _check_amount(epsilon, "epsilon")
+def accept_gap(
+    connection: Connection,
+    lost_sequence: int,
+    lost_hash: str,
+    stated: Mapping[str, Decimal | None],
+    reason: str,
+) -> None:
+    """Chain that the log lost everything up to this head, and charge every account for it.
+
+    stated: by part, >= 0, what no account lost more of; each account counts the parts of its composition. rho follows
+    from epsilon where delta is 0. UserError where a part that an account counts is not stated.
+    """
+    exact = {name: _amount(value, name) for name, value in stated.items() if value is not None}
+    if "epsilon" not in exact and ("rho" not in exact or "delta" in exact):
+        raise UserError("epsilon: accepting a gap needs it, or rho alone")
     if not reason.strip():
         raise UserError("reason: accepting a gap needs --reason TEXT")
-    accounts = {line.account for line in lines(connection)}
-    body = {
-        "lost_sequence": lost_sequence,
-        "lost_hash": lost_hash,
-        "epsilon": decimal_text(epsilon),
-        "reason": reason.strip(),
-    }
-    append(connection, "gap", body)
-    for account in sorted(accounts):
+    if "epsilon" in exact:
+        exact.setdefault("delta", Fraction(0))
+        if exact["delta"] == 0:
+            exact.setdefault("rho", pure_loss([exact["epsilon"]]).rho or Fraction(0))
+    lost = {name: exact_text(exact[name]) if name in exact else None for name in LOSS_PARTS}
+    accounts = _accounts(connection)
+    for account in accounts:
+        cap = read_cap(connection, account)
+        missing = [] if cap is None else [name for name in cap.parts if lost[name] is None]
+        if missing:
+            raise UserError(f"{missing[0]}: account {account} counts it, so accepting a gap must state it")
+    append(
+        connection,
+        "gap",
+        {"lost_sequence": lost_sequence, "lost_hash": lost_hash, **lost, "reason": reason.strip()},
+    )
+    for account in accounts:
         charge_gaps(connection, account)
 
 
-def charge_gaps(connection: Connection, account: str) -> None:
-    """Charge the account for every accepted gap it was not charged for: its lost releases are unknown too."""
-    charged = select(CHARGE.c.sequence).where(CHARGE.c.account == account)
-    gaps = select(ENTRY.c.sequence, ENTRY.c.body).where(ENTRY.c.kind == "gap", ENTRY.c.sequence.not_in(charged))
-    for gap in connection.execute(gaps.order_by(ENTRY.c.sequence)).all():
-        epsilon = Decimal(json.loads(gap.body)["epsilon"])
-        charge(connection, gap.sequence, account, EVERYTHING, EVERYTHING, None, epsilon)
+def read_cap(connection: Connection, account: str) -> Cap | None:
+    """The cap in force; None when none was set."""
+    row = connection.execute(select(CAP).where(CAP.c.account == account)).one_or_none()
+    if row is None:
+        return None
+    epsilon, delta, rho = (None if text is None else Decimal(text) for text in (row.epsilon, row.delta, row.rho))
+    return cap_of(epsilon, delta, rho)
 
 
-def read_cap(connection: Connection, account: str) -> Decimal | None:
-    """The cap in force, in nats; None when none was set."""
-    value = connection.execute(select(CAP.c.epsilon).where(CAP.c.account == account)).scalar_one_or_none()
-    return None if value is None else Decimal(value)
-
-
-def check_affordable(connection: Connection, account: str, corpus: str, partition: str, epsilon: Decimal) -> None:
-    """Refuse a charge that would take its line over the cap, or a private one without a cap. Raises UserError.
-
-    A charge of 0 (n = 0: nothing is asked) is always affordable.
-    """
-    if epsilon == 0:
-        return
+def check_countable(connection: Connection, account: str, visibility: str, loss: Loss) -> None:
+    """Refuse what the account can never be charged: no cap on private data, or it does not count such a loss."""
     cap = read_cap(connection, account)
     if cap is None:
-        if _visibility(connection, corpus) == "private":
+        if visibility == "private":
             raise UserError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
         return
-    spent = _spent(connection, account, corpus, partition)
-    if spent + Fraction(epsilon) > Fraction(cap):
-        left = exact_text(max(Fraction(cap) - spent, Fraction(0)))
-        raise UserError(
-            f"budget: epsilon {decimal_text(epsilon)} is more than the {left} left of the cap "
-            f"{decimal_text(cap)} of account {account}"
-        )
+    try:
+        amounts(loss, cap.composition)
+    except CompositionError as error:
+        raise UserError(f"{error}; account {account} is {cap.composition} for ever") from None
+
+
+def check_affordable(connection: Connection, account: str, corpus: str, partition: str, loss: Loss) -> None:
+    """Refuse a charge that would take its line over the cap, or a private one without a cap. Raises UserError.
+
+    Nothing (n = 0: nothing is asked) is always affordable.
+    """
+    if loss == NOTHING:
+        return
+    check_countable(connection, account, _visibility(connection, corpus), loss)
+    cap = read_cap(connection, account)
+    if cap is None:
+        return
+    rows = charges_of(connection, account, corpus, partition)
+    for name, amount in amounts(loss, cap.composition).items():
+        left = cap.parts[name] - _counted_sum(rows, name, account)
+        if amount > left:
+            raise UserError(
+                f"budget: {name} {exact_text(amount)} is more than the {exact_text(max(left, Fraction(0)))} left of "
+                f"the cap {exact_text(cap.parts[name])} of account {account}"
+            )
 
 
 def check_joinable(connection: Connection, account: str) -> None:
     """Refuse another corpus on an account whose charges, added up as they are from then on, exceed its cap."""
-    cap, charges = read_cap(connection, account), select(CHARGE.c.epsilon).where(CHARGE.c.account == account)
-    spent = sum((Fraction(value) for value in connection.execute(charges).scalars()), Fraction(0))
-    if cap is not None and spent > Fraction(cap):
+    cap, rows = read_cap(connection, account), charges_of(connection, account)
+    spent = {} if cap is None else {name: _counted_sum(rows, name, account) for name in cap.parts}
+    if cap is not None and any(spent[name] > cap.parts[name] for name in spent):
         raise UserError(
-            f"account: corpora that share {account} add up, and {exact_text(spent)} is spent of its cap "
-            f"{decimal_text(cap)}; raise it to at least that with "
-            f"`privcert budget set {account} --epsilon E --reason TEXT`"
+            f"account: corpora that share {account} add up, and {_said(spent)} is spent of its cap {_said(cap.parts)}; "
+            f"raise it to at least that with `privcert budget set {account} {_flags(cap)} --reason TEXT`"
         )
-
-
-def charge(
-    connection: Connection, sequence: int, account: str, corpus: str, partition: str, key: str | None, epsilon: Decimal
-) -> None:
-    """Write one charge, inside the caller's transaction."""
-    connection.execute(
-        insert(CHARGE).values(
-            sequence=sequence,
-            account=account,
-            corpus=corpus,
-            partition=partition,
-            release_key=key,
-            epsilon=decimal_text(epsilon),
-        )
-    )
-
-
-def is_pooled(connection: Connection, account: str) -> bool:
-    """Do all charges of the account add up? Yes when units may recur, or several corpora share it."""
-    rows = connection.execute(select(CORPUS.c.units_recur).where(CORPUS.c.account == account)).scalars().all()
-    return len(rows) > 1 or any(rows)
 
 
 def lines(connection: Connection) -> list[Line]:
     """Every account and what is left of it, in order of name."""
-    accounts = set(connection.execute(select(CAP.c.account)).scalars())
-    accounts |= set(connection.execute(select(CORPUS.c.account)).scalars())
-    return [line for account in sorted(accounts) for line in _account_lines(connection, account)]
+    return [line for account in _accounts(connection) for line in _account_lines(connection, account)]
 
 
-def exact_text(amount: Fraction) -> str:
-    """A sum of decimals as decimal text, exact."""
-    digits = len(str(amount.denominator)) + len(str(abs(amount.numerator))) + 5
-    places = next((k for k in range(digits * 4) if amount * 10**k % 1 == 0), None)
-    if places is None:
-        raise ArithmeticError("not a decimal")
-    digits_written = tuple(int(digit) for digit in str(abs(int(amount * 10**places))))
-    return decimal_text(Decimal((int(amount < 0), digits_written, -places)))
-
-
-def _account_lines(connection: Connection, account: str) -> Iterable[Line]:
+def _account_lines(connection: Connection, account: str) -> Iterator[Line]:
     cap = read_cap(connection, account)
-    for corpus, partition in _line_names(connection, account):
-        spent = _spent(connection, account, corpus, partition)
+    for corpus, partition in line_names(connection, account):
+        rows = charges_of(connection, account, corpus, partition)
+        parts = {name: _part(cap, rows, name) for name in LOSS_PARTS}
+        counted = {} if cap is None else cap.parts
         yield Line(
             account=account,
             line=EVERYTHING if partition == EVERYTHING else partition,
-            cap=None if cap is None else decimal_text(cap),
-            spent=exact_text(spent),
-            left=None if cap is None else exact_text(max(Fraction(cap) - spent, Fraction(0))),
+            composition=None if cap is None else str(cap.composition),
+            is_overspent=any(_counted_sum(rows, name, account) > limit for name, limit in counted.items()),
+            **parts,
         )
 
 
-def _line_names(connection: Connection, account: str) -> list[tuple[str, str]]:
-    rows = connection.execute(
-        select(CHARGE.c.corpus, CHARGE.c.partition)
-        .where(CHARGE.c.account == account, CHARGE.c.partition != EVERYTHING)
-        .distinct()
-        .order_by(CHARGE.c.partition)
-    ).all()
-    if is_pooled(connection, account) or not rows:
-        return [(EVERYTHING, EVERYTHING)]
-    return [(row.corpus, row.partition) for row in rows]
+def _part(cap: Cap | None, rows: list[Amounts], name: str) -> Part:
+    spent, limit = sum_of(rows, name), None if cap is None else cap.parts.get(name)
+    left = None if limit is None or spent is None else max(limit - spent, Fraction(0))
+    return Part(*(None if amount is None else exact_text(amount) for amount in (limit, spent, left)))
 
 
-def _spent(connection: Connection, account: str, corpus: str, partition: str) -> Fraction:
-    query = select(CHARGE.c.epsilon).where(CHARGE.c.account == account)
-    if not is_pooled(connection, account) and partition != EVERYTHING:
-        here = (CHARGE.c.corpus == corpus) & (CHARGE.c.partition == partition)
-        query = query.where(here | (CHARGE.c.partition == EVERYTHING))
-    return sum((Fraction(value) for value in connection.execute(query).scalars()), Fraction(0))
+def _check_spent(connection: Connection, account: str, cap: Cap) -> None:
+    """A cap is at least what was spent, and counts everything that was."""
+    for corpus, partition in line_names(connection, account):
+        rows = charges_of(connection, account, corpus, partition)
+        is_first = read_cap(connection, account) is None
+        if is_first and cap.composition is Composition.PURE and sum_of(rows, "delta") != 0:
+            raise UserError(f"delta: {account} was charged at a delta that is not 0, which a pure cap does not count")
+        spent = {name: _counted_sum(rows, name, account) for name in cap.parts}
+        if any(spent[name] > limit for name, limit in cap.parts.items()):
+            raise UserError(f"cap: {account} has spent {_said(spent)} already; set at least that")
+
+
+def _counted_sum(rows: list[Amounts], name: str, account: str) -> Fraction:
+    spent = sum_of(rows, name)
+    if spent is None:
+        raise UserError(f"{name}: an accepted gap that {account} was charged for did not state it: count another part")
+    return spent
+
+
+def _accounts(connection: Connection) -> list[str]:
+    named = set(connection.execute(select(CAP.c.account)).scalars())
+    return sorted(named | set(connection.execute(select(CORPUS.c.account)).scalars()))
+
+
+def _texts(cap: Cap) -> dict[str, str | None]:
+    return {name: exact_text(cap.parts[name]) if name in cap.parts else None for name in LOSS_PARTS}
+
+
+def _said(parts: dict[str, Fraction]) -> str:
+    return ", ".join(f"{name} {exact_text(amount)}" for name, amount in parts.items())
+
+
+def _flags(cap: Cap) -> str:
+    return " ".join(f"--{name} {name[0].upper()}" for name in cap.parts)
 
 
 def _visibility(connection: Connection, corpus: str) -> str:
     return str(connection.execute(select(CORPUS.c.visibility).where(CORPUS.c.corpus == corpus)).scalar_one())
 
 
-def _check_amount(epsilon: Decimal, name: str) -> None:
+def _amount(value: Decimal, name: str) -> Fraction:
     try:
-        number = exact_decimal(epsilon)
+        number = exact_decimal(value)
     except ValueError as error:
         raise UserError(f"{name}: {error}") from None
     if number < 0:
         raise UserError(f"{name}: must be at least 0")
+    if name == "delta" and number >= 1:
+        raise UserError("delta: must be less than 1")
+    return Fraction(number)

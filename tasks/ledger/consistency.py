@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from sqlalchemy import Column, Connection, select
 
 from schemas.errors import UserError
-from tasks.ledger.budget import EVERYTHING
+from schemas.payloads import LOSS_PARTS
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import Entry, entries
+from tasks.ledger.charges import EVERYTHING
 from tasks.ledger.tables import CAP, CHARGE, CORPUS, PARTITION, RELEASE
 
 Rows = set[tuple[object, ...]]
@@ -19,8 +20,8 @@ Rows = set[tuple[object, ...]]
 class _Derived:
     """The tables as the chain's bodies imply them."""
 
-    caps: dict[str, str] = field(default_factory=dict)
-    gaps: dict[int, str] = field(default_factory=dict)
+    caps: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    gaps: dict[int, tuple[object, ...]] = field(default_factory=dict)
     corpora: Rows = field(default_factory=set)
     partitions: Rows = field(default_factory=set)
     releases: Rows = field(default_factory=set)
@@ -40,10 +41,10 @@ def check_tables(connection: Connection) -> None:
         _apply(chained, entry)
     for account in chained.accounts():
         chained.charges |= {
-            (at, account, EVERYTHING, EVERYTHING, None, epsilon) for at, epsilon in chained.gaps.items()
+            (at, account, EVERYTHING, EVERYTHING, None, *amounts) for at, amounts in chained.gaps.items()
         }
     for name, expected, columns in (
-        ("caps", set(chained.caps.items()), CAP.c),
+        ("caps", {(account, *cap) for account, cap in chained.caps.items()}, CAP.c),
         ("corpora", chained.corpora, CORPUS.c),
         ("partitions", chained.partitions, [column for column in PARTITION.c if column.name != "content_key"]),
         ("releases", chained.releases, [RELEASE.c.release_key, RELEASE.c.sequence]),
@@ -56,9 +57,9 @@ def check_tables(connection: Connection) -> None:
 def _apply(chained: _Derived, entry: Entry) -> None:
     body, at = json.loads(entry.body), entry.sequence
     if entry.kind == "cap":
-        chained.caps[body["account"]] = body["epsilon"]
+        chained.caps[body["account"]] = tuple(body[name] for name in ("composition", *LOSS_PARTS))
     elif entry.kind == "gap":
-        chained.gaps[at] = body["epsilon"]
+        chained.gaps[at] = tuple(body[part] for part in LOSS_PARTS)
     elif entry.kind == "corpus":
         recur = int(body["scheme"]["partition_by"] not in ("all", "list"))
         scheme = canonical(body["scheme"]).decode()
@@ -66,7 +67,7 @@ def _apply(chained: _Derived, entry: Entry) -> None:
     elif entry.kind == "partition":
         chained.partitions.add(tuple(body[name] for name in ("version", "corpus", "partition", "number", "n")))
     elif entry.kind == "release":
-        charged = tuple(body[name] for name in ("account", "corpus", "partition", "release_key", "epsilon"))
+        charged = tuple(body[name] for name in ("account", "corpus", "partition", "release_key", *LOSS_PARTS))
         chained.releases.add((body["release_key"], at))
         chained.charges.add((at, *charged))
 

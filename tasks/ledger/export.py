@@ -13,7 +13,7 @@ from schemas.releases import file_stem
 from schemas.values import decimal_text
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import account_tag, entries
-from tasks.ledger.sealing import read_payload
+from tasks.ledger.sealing import check_theta, read_payload
 from tasks.ledger.tables import HEAD, RELEASE
 from tasks.privacy.thresholds import emits, threshold_units
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
@@ -45,8 +45,9 @@ def write_certificate(connection: Connection, home: Home, release_key: str, thet
 
 
 def certificate(connection: Connection, home: Home, release_key: str, theta: Decimal) -> bytes:
-    """The signed document. Raises UserError for an unknown release."""
+    """The signed document. Raises UserError for an unknown release, or a theta that its answer does not hold for."""
     payload = read_payload(connection, release_key)
+    check_theta(payload, theta)
     question, answer = payload["question"], payload["answer"]
     n, exact = payload["described"]["partition"]["n"], Fraction(theta)
     sequence = connection.execute(select(RELEASE.c.sequence).where(RELEASE.c.release_key == release_key)).scalar_one()
@@ -62,8 +63,10 @@ def certificate(connection: Connection, home: Home, release_key: str, theta: Dec
         "theta": decimal_text(theta),
         "threshold_units": threshold_units(n, exact),
         "decisions": [
-            {"statement_id": name, "decision": "emit" if emits(units, n, exact) else "abstain"}
-            for name, units in zip(question["statement_ids"], answer["certificate_units"], strict=True)
+            _decision(name, emits(units, n, exact), reason)
+            for name, units, reason in zip(
+                question["statement_ids"], answer["certificate_units"], answer["reasons"], strict=True
+            )
         ],
         "disclosures": list(DISCLOSURES),
         "chain": list(_links(connection, tag, sequence)),
@@ -71,6 +74,13 @@ def certificate(connection: Connection, home: Home, release_key: str, theta: Dec
     }
     document["signature"] = key.sign(canonical(document)).hex()
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+
+def _decision(statement_id: str, emitted: bool, reason: str | None) -> dict[str, str | None]:
+    """reason: why it abstains; None where it is emitted."""
+    if emitted:
+        return {"statement_id": statement_id, "decision": "emit", "reason": None}
+    return {"statement_id": statement_id, "decision": "abstain", "reason": reason or "below_threshold"}
 
 
 def _links(connection: Connection, tag: str | None, last: int) -> Iterator[dict[str, object]]:

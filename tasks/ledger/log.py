@@ -20,6 +20,7 @@ from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
 from tasks.ledger.tables import HEAD, METADATA, PARTITION, RELEASE, THRESHOLD
+from tasks.privacy.accounting import Loss
 from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
 
@@ -49,11 +50,10 @@ class ReleaseLog:
             chain.check_witness(connection, self._home)
             registration.check_corpus(connection, self._home, settings)
 
-    def check_cap(self, account: str) -> None:
-        """Refuse, before anything is registered, a private audit on an account that has no cap."""
+    def check_countable(self, account: str, visibility: str, loss: Loss) -> None:
+        """Refuse, before anything is registered, an audit that the account has no cap for or can never count."""
         with reading(self._engine) as connection:
-            if budget.read_cap(connection, account) is None:
-                raise UserError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
+            budget.check_countable(connection, account, visibility, loss)
 
     def partitions(self, corpus: str) -> list[RegisteredPartition]:
         """The newest version of every partition of the corpus; empty when it is unknown."""
@@ -77,8 +77,7 @@ class ReleaseLog:
         part = question.partition
         with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
-            if part.n:
-                budget.check_affordable(connection, part.account, part.corpus, part.partition, question.epsilon)
+            budget.check_affordable(connection, part.account, part.corpus, part.partition, question.loss)
 
     def seal(self, question: Question, counts: Sequence[int]) -> Sealed:
         """The one answer to the question: drawn and charged once, re-emitted ever after."""
@@ -87,11 +86,11 @@ class ReleaseLog:
     def ask_threshold(self, release_key: str, theta: Decimal) -> None:
         """Remember that somebody reads this release at theta; free, since the certificate answers every theta.
 
-        Raises UserError for an unknown release.
+        Raises UserError for an unknown release, or one whose answer holds for another threshold only.
         """
         same = (THRESHOLD.c.release_key == release_key) & (THRESHOLD.c.theta == decimal_text(theta))
         with reading(self._engine) as connection:
-            sealing.read_payload(connection, release_key)
+            sealing.check_theta(sealing.read_payload(connection, release_key), theta)
             if connection.execute(select(THRESHOLD.c.asked).where(same)).first():
                 return
         with locked(self._engine) as connection:
@@ -106,28 +105,43 @@ class ReleaseLog:
                     )
                 )
 
-    def set_cap(self, account: str, epsilon: Decimal, reason: str | None = None) -> None:
-        """Set or change the cap of an account, in nats; raising it needs a reason."""
+    def set_cap(
+        self,
+        account: str,
+        epsilon: Decimal | None = None,
+        reason: str | None = None,
+        *,
+        delta: Decimal | None = None,
+        rho: Decimal | None = None,
+    ) -> None:
+        """Set or change the cap of an account: epsilon, epsilon and delta, or rho alone; raising it needs a reason.
+
+        Which of the three it is, the account's first cap decides for ever. Raises UserError.
+        """
+        cap = budget.cap_of(epsilon, delta, rho)
         with locked(self._engine) as connection:
             chain.check_witness(connection, self._home)
-            budget.set_cap(connection, account, epsilon, reason)
+            budget.set_cap(connection, account, cap, reason)
 
     def budget_lines(self) -> list[budget.Line]:
         """Every account: cap, spent, left."""
         with reading(self._engine) as connection:
             return budget.lines(connection)
 
-    def accept_gap(self, epsilon: Decimal, reason: str) -> None:
-        """After a restored backup: charge `epsilon` to every account for what was lost, and go on.
+    def accept_gap(
+        self, epsilon: Decimal | None, reason: str, *, delta: Decimal | None = None, rho: Decimal | None = None
+    ) -> None:
+        """After a restored backup: charge these amounts to every account for what was lost, and go on.
 
-        Accounts that the restored log does not know yet are charged when they come back. Raises UserError when the
-        log is not behind its own releases.
+        Each account counts the parts of its composition; those that the restored log does not know yet are charged
+        when they come back. Raises UserError when the log is not behind its own releases.
         """
         with locked(self._engine) as connection:
             lost = chain.read_witness(self._home)
             if lost is None or not chain.is_missing(connection, lost):
                 raise UserError("accept-gap: the release log is not behind its releases, there is nothing to accept")
-            budget.accept_gap(connection, lost["sequence"], lost["hash"], epsilon, reason)
+            stated = {"epsilon": epsilon, "delta": delta, "rho": rho}
+            budget.accept_gap(connection, lost["sequence"], lost["hash"], stated, reason)
 
     def check(self) -> None:
         """Recompute chain, tables, every payload's hash and the witness. Raises UserError at the first fault."""

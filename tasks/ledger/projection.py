@@ -7,10 +7,10 @@ from fractions import Fraction
 import pyarrow as pa
 from sqlalchemy import Connection, select
 
-from schemas.payloads import Payload
+from schemas.payloads import LOSS_PARTS, Payload
 from schemas.releases import BUDGETS, CERTIFICATES, CHARGES, RELEASES, THRESHOLDS, Projection
-from tasks.ledger.budget import lines
-from tasks.ledger.canonical import digest
+from tasks.ledger.budget import Line, lines
+from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.tables import CHARGE, ENTRY, HEAD, RELEASE, THRESHOLD
 from tasks.privacy.thresholds import threshold_units
 
@@ -44,12 +44,23 @@ def release_key(payload: Payload) -> str:
     return digest(payload["question"])
 
 
+def weights_of(payload: Payload) -> list[str]:
+    """The weight of each statement, 1 where all are equal."""
+    return payload["question"]["weights"] or ["1"] * len(payload["question"]["statement_ids"])
+
+
 def _release(sequence: int, day: datetime.date, payload: Payload) -> dict[str, object]:
-    question, described, answer = payload["question"], payload["described"], payload["answer"]
+    question, described, charge = payload["question"], payload["described"], payload["charge"]
     partition = described["partition"]
     return {
         "mechanism": question["mechanism"],
+        "meaning": described["meaning"],
+        "parameters": canonical(question["parameters"]).decode(),
         "epsilon": question["epsilon"],
+        "epsilon_nats": _double(question["epsilon"]),
+        "delta": question["parameters"].get("delta", "0"),
+        "rho": charge["rho"],
+        "rho_nats": _double(charge["rho"]),
         "beta": question["beta"],
         "scope": question["scope"],
         "edition": question["edition"],
@@ -69,20 +80,26 @@ def _release(sequence: int, day: datetime.date, payload: Payload) -> dict[str, o
         "candidates": len(described["statements"]),
         "model": described["model"],
         "model_fingerprint": question["model_fingerprint"],
-        "epsilon_nats": float(Fraction(question["epsilon"])),
-        "epsilon_per_statement_nats": float(Fraction(answer["epsilon_per_statement"])),
-        "beta_per_statement": float(Fraction(answer["beta_per_statement"])),
-        "margin_units": int(answer["margin_units"]),
     }
 
 
 def _certificates(payload: Payload) -> list[dict[str, object]]:
-    key = release_key(payload)
-    ids, texts = payload["question"]["statement_ids"], payload["described"]["statements"]
-    units = payload["answer"]["certificate_units"]
+    key, question, answer = release_key(payload), payload["question"], payload["answer"]
+    groups = {group["weight"]: group for group in answer["groups"]}
     return [
-        {"release_key": key, "position": at, "statement_id": name, "statement": text, "certificate_units": count}
-        for at, (name, text, count) in enumerate(zip(ids, texts, units, strict=True))
+        {
+            "release_key": key,
+            "position": at,
+            "statement_id": name,
+            "statement": payload["described"]["statements"][at],
+            "weight": weight,
+            "certificate_units": answer["certificate_units"][at],
+            "reason": answer["reasons"][at],
+            "margin_units": int(groups[weight]["margin_units"]),
+            "epsilon_per_statement_nats": _double(groups[weight]["epsilon_per_statement"]),
+            "beta_per_statement": _double(groups[weight]["beta_per_statement"]),
+        }
+        for at, (name, weight) in enumerate(zip(question["statement_ids"], weights_of(payload), strict=True))
     ]
 
 
@@ -106,32 +123,42 @@ def _charges(connection: Connection) -> list[dict[str, object]]:
         select(CHARGE, ENTRY.c.day, ENTRY.c.kind)
         .join(ENTRY, ENTRY.c.sequence == CHARGE.c.sequence)
         .order_by(CHARGE.c.sequence, CHARGE.c.account)
-    )
+    ).mappings()
     return [
         {
-            "sequence": row.sequence,
-            "account": row.account,
-            "ledger_line": row.partition,
-            "kind": row.kind,
-            "release_key": row.release_key,
-            "epsilon": row.epsilon,
-            "epsilon_nats": float(Fraction(row.epsilon)),
-            "day": row.day,
+            "sequence": row["sequence"],
+            "account": row["account"],
+            "ledger_line": row["partition"],
+            "kind": row["kind"],
+            "release_key": row["release_key"],
+            **{part: row[part] for part in LOSS_PARTS},
+            "epsilon_nats": _double(row["epsilon"]),
+            "rho_nats": _double(row["rho"]),
+            "day": row["day"],
         }
         for row in rows
     ]
 
 
 def _budgets(connection: Connection) -> list[dict[str, object]]:
-    return [
-        {
-            "account": line.account,
-            "ledger_line": line.line,
-            "cap": line.cap,
-            "spent": line.spent,
-            "left": line.left,
-            "cap_nats": None if line.cap is None else float(Fraction(line.cap)),
-            "spent_nats": float(Fraction(line.spent)),
-        }
-        for line in lines(connection)
-    ]
+    return [_budget(line) for line in lines(connection)]
+
+
+def _budget(line: Line) -> dict[str, object]:
+    parts = {part: getattr(line, part) for part in LOSS_PARTS}
+    texts = {f"{kind}_{part}": getattr(parts[part], kind) for part in LOSS_PARTS for kind in ("cap", "spent", "left")}
+    doubles = {
+        f"{name}_nats": _double(texts[name]) for name in ("cap_epsilon", "spent_epsilon", "cap_rho", "spent_rho")
+    }
+    return {
+        "account": line.account,
+        "ledger_line": line.line,
+        "composition": line.composition,
+        **texts,
+        **doubles,
+        "is_overspent": line.is_overspent,
+    }
+
+
+def _double(text: str | None) -> float | None:
+    return None if text is None else float(Fraction(text))

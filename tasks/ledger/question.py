@@ -1,9 +1,8 @@
 """What a release is asked. Its canonical hash is the release key: the same question has one sealed answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from fractions import Fraction
 
 from schemas.audit import Scope, UnitSupport
 from schemas.errors import UserError
@@ -11,8 +10,9 @@ from schemas.payloads import DescribedFields, PartitionFields, QuestionFields
 from schemas.statements import Statement
 from schemas.values import decimal_text
 from tasks.ledger.canonical import digest
-from tasks.privacy.mechanisms import RELEASE_MECHANISMS, Geometric
-from tasks.privacy.scope import beta_per_statement
+from tasks.ledger.designs import Group, Parameters, groups_of, total_loss, whole_weights
+from tasks.privacy.accounting import NOTHING, Loss
+from tasks.privacy.mechanisms import RELEASE_MECHANISMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,10 @@ class RegisteredPartition:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Everything that defines an answer; theta is not part of it: one certificate answers every theta (spec 1.3).
+    """Everything that defines an answer; theta only where one certificate does not answer every theta (spec 1.3).
 
-    statements: kept in the order of their ids, in which supports are given too: another order is the same question.
+    statements: kept in the order of their ids, in which supports are given too: another order is the same question,
+    and so are other weights in the same proportions.
     Raises UserError for no statements, a statement asked twice, or a mechanism that no release may use.
     """
 
@@ -63,6 +64,7 @@ class Question:
     epsilon: Decimal
     beta: Decimal
     scope: Scope
+    parameters: Parameters = field(default_factory=Parameters)
     edition: int = 1
 
     def __post_init__(self) -> None:
@@ -73,24 +75,21 @@ class Question:
         if len({statement.statement_id for statement in self.statements}) != len(self.statements):
             raise UserError("statements: one is asked twice; it is one query and one charge")
         if self.mechanism not in RELEASE_MECHANISMS:
-            raise UserError(f"mechanism: a release uses {' or '.join(RELEASE_MECHANISMS)}")
+            raise UserError(f"mechanism: a release uses one of {', '.join(RELEASE_MECHANISMS)}")
 
     @property
-    def epsilon_per_statement(self) -> Fraction:
-        """Equal split over the distinct statements, exact."""
-        return Fraction(self.epsilon) / len(self.statements)
+    def weights(self) -> tuple[int, ...]:
+        """Whole numbers without a common divisor, in the order of the statements; empty where all are equal."""
+        return whole_weights([statement.weight for statement in self.statements])
+
+    def groups(self) -> list[Group]:
+        """By ascending weight. Raises UserError by name for parameters that the mechanism cannot be run with."""
+        return groups_of(self, self.parameters, self.statements, self.partition.n)
 
     @property
-    def beta_per_statement(self) -> Fraction:
-        """Error of each certificate under the scope."""
-        return beta_per_statement(Fraction(self.beta), len(self.statements), self.scope)
-
-    def calibrated(self) -> Geometric:
-        """The mechanism, at the loss its sampler really has. Raises UserError where epsilon is too small for it."""
-        try:
-            return RELEASE_MECHANISMS[self.mechanism].calibrated(self.epsilon_per_statement, self.beta_per_statement)
-        except ValueError as error:
-            raise UserError(f"epsilon: {error}") from None
+    def loss(self) -> Loss:
+        """What the release is charged; nothing where there are no units. Raises UserError as `groups` does."""
+        return total_loss(self.groups()) if self.partition.n else NOTHING
 
     def defining(self) -> QuestionFields:
         """The part that is hashed into the release key."""
@@ -107,6 +106,8 @@ class Question:
             "epsilon": decimal_text(self.epsilon),
             "beta": decimal_text(self.beta),
             "scope": str(self.scope),
+            "parameters": self.parameters.texts(),
+            "weights": [str(weight) for weight in self.weights],
             "edition": self.edition,
         }
 
@@ -119,6 +120,7 @@ class Question:
         """Public facts that go with the answer but do not define it."""
         return {
             "partition": self.partition.fields(),
+            "meaning": RELEASE_MECHANISMS[self.mechanism].meaning,
             "statements": [statement.text for statement in self.statements],
             "proposer": self.proposer,
             "model": self.model,

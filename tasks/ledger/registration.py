@@ -12,9 +12,10 @@ from schemas.corpora import RECORD, CorpusSettings, UnitRule, Visibility
 from schemas.errors import UserError
 from tasks.corpora.overlaps import looks_like_another, most_texts_in_one, shares_records, shares_units
 from tasks.corpora.units import AMBIGUOUS
-from tasks.ledger.budget import charge_gaps, check_joinable
+from tasks.ledger.budget import check_joinable
 from tasks.ledger.canonical import canonical
 from tasks.ledger.chain import append
+from tasks.ledger.charges import charge_gaps
 from tasks.ledger.question import RegisteredPartition
 from tasks.ledger.tables import CORPUS, PARTITION
 from tasks.storage.atomic import sync

@@ -4,21 +4,24 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from importlib.metadata import version
 
 from sqlalchemy import Connection, Engine, insert, select
 
 from schemas.errors import UserError
 from schemas.payloads import Payload
-from tasks.ledger.budget import charge, check_affordable
+from tasks.ledger.amounts import loss_fields
+from tasks.ledger.answers import Prepared, draw_answer
+from tasks.ledger.budget import check_affordable
 from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.chain import append, check_witness
+from tasks.ledger.charges import Amounts, charge
 from tasks.ledger.database import LogUnavailableError, locked, reading
+from tasks.ledger.designs import total_loss
 from tasks.ledger.question import Question
 from tasks.ledger.registration import find_version
 from tasks.ledger.tables import ENTRY, RELEASE
-from tasks.privacy import noise
+from tasks.privacy.accounting import NOTHING
 from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
 
@@ -48,10 +51,11 @@ def seal(engine: Engine, home: Home, question: Question, counts: Sequence[int]) 
     counts: support counts, one per statement of the question, in units; private, they do not leave this function.
     Raises UserError over the cap, without a cap, or when the log was rolled back; then nothing is charged.
     """
+    prepared = Prepared.of(question)
     try:
         with locked(engine) as connection:
             check_witness(connection, home)
-            return find_sealed(connection, question.release_key) or _draw_and_write(connection, question, counts)
+            return find_sealed(connection, question.release_key) or _draw_and_write(connection, prepared, counts)
     except LogUnavailableError:
         # the commit may have gone through all the same: the log knows
         with reading(engine) as connection:
@@ -80,22 +84,42 @@ def check_payloads(connection: Connection) -> None:
             raise UserError(f"the release log was altered: the payload of {body['release_key']} does not fit its entry")
 
 
-def _draw_and_write(connection: Connection, question: Question, counts: Sequence[int]) -> Sealed:
+def check_theta(payload: Payload, theta: Decimal) -> None:
+    """Refuse a threshold that this answer does not hold for. Raises UserError."""
+    answered = payload["question"]["parameters"].get("theta")
+    if answered is not None and Decimal(answered) != theta:
+        raise UserError(
+            f"theta: {payload['question']['mechanism']} answers at {answered} only; at another threshold it is another "
+            "question, with a draw and a charge of its own"
+        )
+
+
+def _draw_and_write(connection: Connection, prepared: Prepared, counts: Sequence[int]) -> Sealed:
+    question = prepared.question
     partition, key = question.partition, question.release_key
     if find_version(connection, partition.version) != partition:
         raise UserError("partition: this version is not registered in this release log; ingest it first")
     if len(counts) != len(question.statements):
         raise ArithmeticError("one support count per statement is needed")
-    epsilon = question.epsilon if partition.n else Decimal(0)  # n = 0: nothing is asked
-    check_affordable(connection, partition.account, partition.corpus, partition.partition, epsilon)
-    payload = _answer(question, counts)
+    loss = total_loss(prepared.groups) if partition.n else NOTHING  # n = 0: nothing is asked
+    check_affordable(connection, partition.account, partition.corpus, partition.partition, loss)
+    payload: Payload = {
+        "format": FORMAT,
+        "product": f"privcert {version('privcert')}",
+        "question": question.defining(),
+        "described": question.described(),
+        "charge": loss_fields(loss),
+        "answer": draw_answer(prepared, counts),
+    }
     crash_point("after_draw")
+    charged = payload["charge"]
+    amounts: Amounts = {"epsilon": charged["epsilon"], "delta": charged["delta"], "rho": charged["rho"]}
     body = {
         "release_key": key,
         "account": partition.account,
         "corpus": partition.corpus,
         "partition": partition.partition,
-        "epsilon": payload["charge"],
+        **amounts,
         "payload_sha256": digest(payload),
     }
     sequence = append(connection, "release", body)
@@ -104,27 +128,5 @@ def _draw_and_write(connection: Connection, question: Question, counts: Sequence
             release_key=key, sequence=sequence, version=partition.version, payload=canonical(payload).decode()
         )
     )
-    charge(connection, sequence, partition.account, partition.corpus, partition.partition, key, epsilon)
+    charge(connection, sequence, partition.account, partition.corpus, partition.partition, key, amounts)
     return Sealed(key, payload, was_sealed=False)
-
-
-def _answer(question: Question, counts: Sequence[int]) -> Payload:
-    mechanism, n = question.calibrated(), question.partition.n
-    epsilon: Fraction = question.epsilon_per_statement
-    certificates = noise.draw_certificates(mechanism, epsilon, counts, n) if n else [0] * len(counts)
-    return {
-        "format": FORMAT,
-        "product": f"privcert {version('privcert')}",
-        "question": question.defining(),
-        "described": question.described(),
-        "charge": question.defining()["epsilon"] if n else "0",
-        "answer": {
-            "epsilon_per_statement": str(epsilon),
-            "beta_per_statement": str(question.beta_per_statement),
-            "scale": str(mechanism.scale),
-            "margin_units": str(mechanism.margin),
-            "coin": str(mechanism.coin),
-            "sampler": noise.SAMPLER if n else "none: n = 0, nothing was asked",
-            "certificate_units": certificates,
-        },
-    }

@@ -70,15 +70,19 @@ PARTITION = Table(
     UniqueConstraint("corpus", "partition", "number"),
 )
 
-# One row per account that has a cap.
+# One row per account that has a cap: pure (epsilon), approximate (epsilon, delta) or zcdp (rho), for ever.
 CAP = Table(
     "cap",
     METADATA,
     Column("account", String(63), primary_key=True),
-    Column("epsilon", Text, nullable=False),
+    Column("composition", String(16), nullable=False),
+    Column("epsilon", Text, nullable=True),
+    Column("delta", Text, nullable=True),
+    Column("rho", Text, nullable=True),
 )
 
 # One row per account that a release or an accepted gap charged; corpus and partition are `*` for a gap.
+# Amounts are exact decimals; null where they are not known (a gap that did not state them, a release without rho).
 CHARGE = Table(
     "charge",
     METADATA,
@@ -87,7 +91,9 @@ CHARGE = Table(
     Column("corpus", String(63), nullable=False),
     Column("partition", Text, nullable=False),
     Column("release_key", String(64), nullable=True),
-    Column("epsilon", Text, nullable=False),
+    Column("epsilon", Text, nullable=True),
+    Column("delta", Text, nullable=True),
+    Column("rho", Text, nullable=True),
 )
 Index("charge_by_account", CHARGE.c.account)
 

@@ -5,7 +5,9 @@ question's key, the margins, the decisions, the chain, the registration and the 
 any private data. What cannot be recomputed is named as stated only.
 """
 
+import collections
 import datetime
+import functools
 import hashlib
 import json
 import math
@@ -16,7 +18,7 @@ from collections.abc import Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Document = dict[str, Any]
 MAX_BYTES = 2**28  # a certificate of 100,000 statements has about 2^25
@@ -38,20 +40,42 @@ _KEYS = {
     "public_key signature",
     "payload": "format product question described charge answer",
     "question": "corpus partition partition_version unit unit_rule unit_support statement_ids model_fingerprint "
-    "mechanism epsilon beta scope edition",
-    "described": "partition statements proposer model model_description",
+    "mechanism epsilon beta scope parameters weights edition",
+    "described": "partition meaning statements proposer model model_description",
     "partition": _PARTITION,
-    "answer": "epsilon_per_statement beta_per_statement scale margin_units coin sampler certificate_units",
+    "charge": "epsilon delta rho",
+    "answer": "groups selection sampler certificate_units reasons",
+    "group": "weight epsilon_per_statement beta_per_statement scale margin_units coin",
     "link": "sequence kind day account_tag body_sha256 hash",
 }
 _TERMS = {
     "scope": ("candidate", "report", "report_independent"),
-    "mechanism": ("frontier", "geometric"),
+    "mechanism": ("frontier", "geometric", "staircase", "discrete_gaussian", "hist", "svt", "topk"),
     "unit_support": ("any", "all"),
     "unit_rule": ("exact", "as_written", "folded"),
     "visibility": ("private", "public", "synthetic"),
     "partition_by": ("all", "list", "year", "month", "day"),
     "kind": ("cap", "corpus", "partition", "release", "gap"),
+    "composition": ("pure", "approximate", "zcdp"),
+}
+# What each mechanism takes beside epsilon and beta, in whose selection keys its scales are, and what it certifies.
+_PARAMETERS = {
+    "frontier": "",
+    "geometric": "",
+    "staircase": "theta",
+    "discrete_gaussian": "delta",
+    "hist": "contributions",
+    "svt": "theta selected selection_share",
+    "topk": "selected selection_share",
+}
+_SELECTION = {"svt": "threshold_scale query_scale", "topk": "scale"}
+_WEIGHTED = ("frontier", "geometric", "staircase")
+_COUNTED = {"pure": ("epsilon",), "approximate": ("epsilon", "delta"), "zcdp": ("rho",)}
+_AT_LEAST = "at least this many units support it, except with probability beta"
+_MEANINGS = dict.fromkeys(_PARAMETERS, _AT_LEAST) | {
+    "staircase": "at least the share theta of the units supports it, except with probability beta",
+    "discrete_gaussian": "at least this many units support the statement, except with probability beta",
+    "hist": f"{_AT_LEAST}; a unit counts for at most C statements",
 }
 
 
@@ -152,13 +176,16 @@ def _format(document: Document) -> str:
     _require(document["format"] == "privcert-certificate/1", "format: not a privcert-certificate/1")
     payload = document["payload"]
     _require(payload["format"] == "privcert-release/1", "format: not a privcert-release/1")
-    question, described = payload["question"], payload["described"]
+    question, described, answer = payload["question"], payload["described"], payload["answer"]
     _has_keys("certificate", document)
     _has_keys("payload", payload)
     _has_keys("question", question)
     _has_keys("described", described)
     _has_keys("partition", described["partition"])
-    _has_keys("answer", payload["answer"])
+    _has_keys("charge", payload["charge"])
+    _has_keys("answer", answer)
+    for group in answer["groups"]:
+        _has_keys("group", group)
     for link in document["chain"]:
         _has_keys("link", {name: link[name] for name in link if name != "body"})
         _is_term("kind", link)
@@ -167,6 +194,8 @@ def _format(document: Document) -> str:
     _is_term("visibility", described["partition"])
     _require(_whole(question["edition"]) >= 1, "format: the edition is not 1 or more")
     _require(document["disclosures"] == list(DISCLOSURES), "format: the disclosures are not those of the format")
+    says = described["meaning"] == _MEANINGS[question["mechanism"]]
+    _require(says, "format: the meaning is not that of the mechanism's certificates")
     return "format: privcert-certificate/1"
 
 
@@ -188,11 +217,34 @@ def _question(document: Document) -> str:
         _require(question[name] == partition[other], f"question: {name} differs from the described partition")
     for name in ("unit", "unit_rule"):
         _require(question[name] == partition[name], f"question: {name} differs from the described partition")
-    _require(
-        all(_is_spelled(text) for text in (question["epsilon"], question["beta"], document["theta"])),
-        "question: a decimal in another spelling",
-    )
+    parameters = question["parameters"]
+    decimals = (question["epsilon"], question["beta"], document["theta"], *parameters.values())
+    _require(all(_is_spelled(text) for text in decimals), "question: a decimal in another spelling")
+    takes = set(_PARAMETERS[question["mechanism"]].split())
+    _require(set(parameters) == takes, "question: not the parameters of its mechanism")
+    exact = {name: _exact(text) for name, text in parameters.items()}
+    _require(0 < exact.get("delta", Fraction(1, 2)) < 1, "question: delta is out of range")
+    _require(0 <= exact.get("theta", Fraction(0)) <= 1, "question: theta is out of range")
+    _require(0 < exact.get("selection_share", Fraction(1, 2)) < 1, "question: selection_share is out of range")
+    for name in ("contributions", "selected"):
+        number = exact.get(name, Fraction(1))
+        _require(number >= 1 and number.denominator == 1, f"question: {name} is not 1 or more")
+    _check_weights(question)
     return f"question: release {document['release_key'][:12]} asks {len(question['statement_ids'])} statements"
+
+
+def _check_weights(question: Document) -> None:
+    """Whole numbers in lowest terms, not all equal: one spelling for each split."""
+    if not question["weights"]:
+        _require(question["weights"] == [], "weights: not a list")
+        return
+    _require(all(_is_spelled(text) for text in question["weights"]), "weights: a number in another spelling")
+    weights = [_exact(text) for text in question["weights"]]
+    whole = [int(weight) for weight in weights]
+    _require(question["mechanism"] in _WEIGHTED, "weights: its mechanism does not take them")
+    _require(weights == whole and min(whole) >= 1 and math.gcd(*whole) == 1, "weights: not in lowest terms")
+    _require(len(whole) == len(question["statement_ids"]), "weights: not one per statement")
+    _require(len(set(whole)) > 1, "weights: equal ones are not written")
 
 
 def _statements(document: Document) -> str:
@@ -206,49 +258,282 @@ def _statements(document: Document) -> str:
     return f"statements: {len(ids)} distinct, each id is the hash of its text"
 
 
+class _Split(NamedTuple):
+    """How budget and error are split, from the question alone: m statements of which at most k are certified.
+
+    shares: by weight, of epsilon and beta. times: by weight, how many statements have it. selection: epsilon that
+    selecting costs, 0 without a selection.
+    """
+
+    mechanism: str
+    m: int
+    k: int
+    epsilon: Fraction
+    selection: Fraction
+    shares: dict[str, Fraction]
+    times: dict[str, int]
+    parameters: dict[str, Fraction]
+
+    def epsilon_each(self, weight: str) -> Fraction | None:
+        """Loss of one noisy count that becomes a certificate; None where all counts are one query."""
+        if self.mechanism == "discrete_gaussian":
+            return None
+        if self.mechanism == "hist":  # one unit moves the bounded counts by at most D = min(2C, m) in all
+            return self.epsilon / min(2 * self.parameters["contributions"], Fraction(self.m))
+        if self.selection:
+            return (self.epsilon - self.selection) / self.k
+        return self.epsilon * self.shares[weight]
+
+    def beta_share(self, weight: str) -> Fraction:
+        """Part of beta that one certificate has; the k that are certified at most share it."""
+        return Fraction(1, self.k) if self.selection else self.shares[weight]
+
+    def half_squares(self) -> Fraction:
+        """Sum of epsilon_i^2 / 2 over the pure parts of the release."""
+        if self.mechanism == "hist":
+            return self.epsilon**2 / 2
+        if self.selection:
+            return (self.selection**2 + (self.epsilon - self.selection) ** 2 / self.k) / 2
+        return (
+            sum(
+                (times * (self.epsilon * self.shares[weight]) ** 2 for weight, times in self.times.items()), Fraction(0)
+            )
+            / 2
+        )
+
+
+def _split(question: Document) -> _Split:
+    m, epsilon = len(question["statement_ids"]), _exact(question["epsilon"])
+    parameters = {name: _exact(text) for name, text in question["parameters"].items()}
+    times = collections.Counter(question["weights"] or ["1"] * m)
+    total = sum(int(weight) * number for weight, number in times.items())
+    return _Split(
+        mechanism=question["mechanism"],
+        m=m,
+        k=min(int(parameters["selected"]), m) if "selected" in parameters else m,
+        epsilon=epsilon,
+        selection=epsilon * parameters.get("selection_share", Fraction(0)),
+        shares={weight: Fraction(int(weight), total) for weight in times},
+        times=dict(times),
+        parameters=parameters,
+    )
+
+
 def _mechanism(document: Document) -> str:
     payload = document["payload"]
     question, answer = payload["question"], payload["answer"]
-    m = len(question["statement_ids"])
-    epsilon, beta = _exact(answer["epsilon_per_statement"]), _exact(answer["beta_per_statement"])
-    _require(epsilon > 0 and epsilon * m == _exact(question["epsilon"]), "mechanism: epsilon is not split equally")
-    _require(_scope_holds(question["scope"], beta, _exact(question["beta"]), m), "mechanism: beta exceeds its scope")
-    scale, margin, q = _exact(answer["scale"]), _exact(answer["margin_units"]), _exact(answer["coin"])
+    split = _split(question)
+    _require(split.epsilon > 0, "mechanism: epsilon is not above 0")
+    expected = sorted(split.shares, key=int)
+    _require([group["weight"] for group in answer["groups"]] == expected, "mechanism: not one group per weight")
+    for group in answer["groups"]:
+        _check_group(question, split, group)
+    _check_selection_scales(split, answer["selection"])
+    margins = sorted(int(_exact(group["margin_units"])) for group in answer["groups"])
+    beta = max(_exact(group["beta_per_statement"]) for group in answer["groups"])
+    said = f"{margins[0]}" if margins[0] == margins[-1] else f"{margins[0]} to {margins[-1]}"
+    return f"mechanism: {split.mechanism}, margin {said} units, error of one certificate at most {float(beta):.6g}"
+
+
+def _check_group(question: Document, split: _Split, group: Document) -> None:
+    """Budget, error, scale, margin and coin of the statements of one weight are what the question implies."""
+    epsilon, said = split.epsilon_each(group["weight"]), group["epsilon_per_statement"]
+    same = said is None if epsilon is None else said is not None and _exact(said) == epsilon
+    _require(same, "mechanism: epsilon is not split as the question says")
+    beta = _exact(group["beta_per_statement"])
+    in_scope = _scope_holds(question["scope"], beta, _exact(question["beta"]), split.beta_share(group["weight"]))
+    _require(in_scope, "mechanism: beta is not what its scope leaves to one certificate")
+    scale, margin, q = _exact(group["scale"]), _exact(group["margin_units"]), _exact(group["coin"])
     k = int(margin)
-    _require(scale * epsilon >= 1, "mechanism: the noise scale is too small for epsilon")
-    _require(margin == k and 0 <= q <= 1, "mechanism: margin or coin out of range")
-    _require(question["mechanism"] == "frontier" or q == 0, "mechanism: geometric has no coin")
-    error = _tail(k + 1, 1 / scale) * (1 - q) + _tail(k, 1 / scale) * q
-    _require(error <= beta * (1 + Fraction(1, 10**25)), "mechanism: the margin does not keep the error below beta")
-    return f"mechanism: {question['mechanism']}, margin {k} units, error of one certificate at most {float(beta):.6g}"
+    _require(scale > 0 and margin == k and 0 <= q <= 1, "mechanism: scale, margin or coin out of range")
+    if epsilon is None:
+        needed = split.m / (2 * _largest_rho(split.epsilon, split.parameters["delta"]))
+        _require(_is_calibrated(scale**2, needed), "mechanism: the noise scale is too small for epsilon, or too large")
+    else:
+        _require(
+            _is_calibrated(scale, 1 / epsilon), "mechanism: the noise scale is too small for epsilon, or too large"
+        )
+    _check_error(split.mechanism, scale, k, q, beta)
 
 
-def _scope_holds(scope: str, beta: Fraction, beta_total: Fraction, m: int) -> bool:
+def _check_error(mechanism: str, scale: Fraction, k: int, q: Fraction, beta: Fraction) -> None:
+    """Pr[C > N] = Pr[noise > k] (1 - q) + Pr[noise >= k] q is at most beta; k is the smallest, q the largest such."""
+    is_gaussian = mechanism == "discrete_gaussian"
+    tail, exactly = (_gaussian_tail, Fraction(1, 10**12)) if is_gaussian else (_geometric_tail, Fraction(1, 10**25))
+    _require(Fraction(k) ** 2 <= (scale + 1) ** 2 * (5 * _zeros(beta) + 20) ** 2, "mechanism: the margin is too large")
+    beyond, reached = tail(k + 1, scale), tail(k, scale)
+    error = beyond * (1 - q) + reached * q
+    _require(error <= beta * (1 + exactly), "mechanism: the margin does not keep the error below beta")
+    _require(k == 0 or reached > beta * (1 - exactly), "mechanism: the margin is larger than beta needs")
+    if mechanism in ("geometric", "discrete_gaussian"):
+        _require(q == 0, f"mechanism: {mechanism} has no coin")
+    else:  # rounded down to a multiple of 2^-128
+        spent = beta - error <= beta * exactly + (reached - beyond) / 2**127
+        _require(spent or q == 1, "mechanism: the coin falls too seldom")
+
+
+def _check_selection_scales(split: _Split, said: Document) -> None:
+    """svt: eps_1 : eps_2 = 1 : (2k)^(2/3), threshold noise 1 / eps_1, query noise 2k / eps_2. topk: 2k / eps_sel."""
+    keys = _SELECTION.get(split.mechanism, "").split()
+    _require(sorted(said) == sorted(keys), "selection: not the scales of its mechanism")
+    if split.mechanism == "svt":
+        power = Fraction(_cube_root(4 * split.k**2 * 10**45), 10**15)
+        threshold = split.selection / (1 + power)
+        needed = {"threshold_scale": 1 / threshold, "query_scale": 2 * split.k / (split.selection - threshold)}
+    else:
+        needed = {"scale": 2 * split.k / split.selection} if keys else {}
+    for name, least in needed.items():
+        _require(_is_calibrated(_exact(said[name]), least), f"selection: {name} is not that of epsilon")
+
+
+def _is_calibrated(value: Fraction, needed: Fraction) -> bool:
+    """At least what the budget needs, and no more than rounding up to a double explains."""
+    return needed <= value <= needed * (1 + Fraction(1, 2**40))
+
+
+def _cube_root(value: int) -> int:
+    """The largest integer whose cube is at most value."""
+    low, high = 0, 1 << (value.bit_length() // 3 + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**3 <= value else (low, middle)
+    return low
+
+
+def _zeros(number: Fraction) -> int:
+    """With how many zeros a number in (0, 1) begins, and one or two more."""
+    return len(str(number.denominator // number.numerator))
+
+
+def _scope_holds(scope: str, beta: Fraction, beta_total: Fraction, share: Fraction) -> bool:
+    """Is beta what the scope leaves to a certificate with this share: beta, beta * share, or 1 - (1 - beta)^share?"""
     if not 0 < beta_total < Fraction(1, 2) or not 0 < beta < 1:
         return False
-    if scope == "candidate":
-        return beta <= beta_total
-    if scope == "report":
-        return beta * m <= beta_total
-    if scope == "report_independent":
-        context = Context(prec=80)
-        base = context.divide(Decimal((1 - beta).numerator), Decimal((1 - beta).denominator))
-        all_hold = Fraction(context.power(base, m))
-        return all_hold >= (1 - beta_total) * (1 - Fraction(1, 10**60))
-    return False
+    if scope != "report_independent":
+        return beta == (beta_total if scope == "candidate" else beta_total * share)
+    context = Context(prec=90 + 2 * _zeros(beta_total))
+    log = context.ln(_decimal(1 - beta_total, context))
+    exact = 1 - Fraction(context.exp(context.multiply(log, _decimal(share, context))))
+    least = max(exact - Fraction(2, 10**40), beta_total * share)  # it is rounded down to 40 digits
+    return least <= beta <= exact
 
 
-def _tail(j: int, rate: Fraction) -> Fraction:
-    """Pr[G >= j] of the two-sided geometric law with a = e^-rate, to about 60 digits."""
+def _decimal(value: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _geometric_tail(j: int, scale: Fraction) -> Fraction:
+    """Pr[G >= j], to about 60 digits, for Pr[G = g] proportional to a^|g| with a = e^(-1/scale)."""
     context = Context(prec=120, Emin=-(10**17), Emax=10**17)
 
     def power(exponent: int) -> Decimal:
-        return context.exp(
-            context.divide(Decimal(-(rate * exponent).numerator), Decimal((rate * exponent).denominator))
-        )
+        return context.exp(_decimal(-exponent / scale, context))
 
     below = context.divide(power(j if j >= 1 else 1 - j), context.add(1, power(1)))
     return Fraction(below) if j >= 1 else 1 - Fraction(below)
+
+
+def _gaussian_tail(j: int, sigma: Fraction) -> Fraction:
+    """Pr[Z >= j], to about 15 digits, for Pr[Z = z] proportional to e^(-z^2 / (2 sigma^2))."""
+    if j <= 0:
+        return 1 - _gaussian_tail(1 - j, sigma)
+    if sigma < 5000:
+        return _gaussian_sum(j, sigma) / (1 + 2 * _gaussian_sum(1, sigma))
+    # Euler-Maclaurin; all the sums over the integers are sigma sqrt(2 pi), but for e^(-2 pi^2 sigma^2)
+    x = j / sigma
+    context = Context(prec=60 + int(x * x), Emin=-(10**17), Emax=10**17)
+    density = context.exp(_decimal(-x * x / 2, context))
+    half = context.sqrt(context.divide(_pi(context), 2))
+    below, term, odd = Decimal(0), _decimal(x, context), 1  # integral from 0 to x, over the density at x
+    while term > below * Decimal(10) ** (-context.prec) or odd < x * x:
+        below, odd = context.add(below, term), odd + 2
+        term = context.multiply(term, _decimal(x * x / odd, context))
+    beyond = Fraction(context.subtract(half, context.multiply(density, below)))
+    ends = Fraction(1, 2) + x / (12 * sigma) - (x**3 - 3 * x) / (720 * sigma**3)
+    return (sigma * beyond + Fraction(density) * ends) / (sigma * 2 * Fraction(half))
+
+
+def _gaussian_sum(j: int, sigma: Fraction) -> Fraction:
+    """Sum of e^(-z^2 / (2 sigma^2)) over z >= j >= 1, to about 50 digits: each term is the one before times a ratio."""
+    context = Context(prec=70, Emin=-(10**17), Emax=10**17)
+    term = context.exp(_decimal(-Fraction(j * j) / (2 * sigma**2), context))
+    ratio = context.exp(_decimal(-Fraction(2 * j + 1) / (2 * sigma**2), context))
+    shrink, total = context.exp(_decimal(-1 / sigma**2, context)), Decimal(0)
+    while term > total * Decimal("1e-60"):
+        total, term = context.add(total, term), context.multiply(term, ratio)
+        ratio = context.multiply(ratio, shrink)
+    return Fraction(total)
+
+
+def _pi(context: Context) -> Decimal:
+    """16 atan(1/5) - 4 atan(1/239)."""
+    one: int = 10 ** (context.prec + 10)
+
+    def arctan_of_one_over(n: int) -> int:
+        total, term, odd = 0, one // n, 1
+        while term:
+            total, term, odd = total + (term if odd % 4 == 1 else -term) // odd, term // (n * n), odd + 2
+        return total
+
+    return context.divide(Decimal(16 * arctan_of_one_over(5) - 4 * arctan_of_one_over(239)), Decimal(one))
+
+
+def _charge(document: Document) -> str:
+    """What the release is charged: epsilon and delta of the question, and rho as its mechanism implies; 0 for n = 0."""
+    payload = document["payload"]
+    question, charge = payload["question"], payload["charge"]
+    if payload["described"]["partition"]["n"] == 0:
+        _require(set(charge.values()) == {"0"}, "charge: something is charged though n = 0")
+        return "charge: nothing (n = 0)"
+    _require(charge["epsilon"] == question["epsilon"], "charge: epsilon is not the question's")
+    _require(charge["delta"] == question["parameters"].get("delta", "0"), "charge: delta is not the question's")
+    rho = _exact(charge["rho"])
+    _check_rho(_split(question), rho)
+    delta = "" if charge["delta"] == "0" else f", delta {charge['delta']}"
+    return f"charge: epsilon {charge['epsilon']}{delta}; as zCDP, rho {float(rho):.6g}"
+
+
+def _check_rho(split: _Split, rho: Fraction) -> None:
+    """Pure parts: the sum of epsilon_i^2 / 2 (Bun and Steinke 2016, Proposition 1.4). Gaussian: the largest."""
+    little = Fraction(1, 10**15)  # both are rounded to the safe side
+    if split.mechanism == "discrete_gaussian":
+        largest = _largest_rho(split.epsilon, split.parameters["delta"])
+        holds = largest * (1 - little) <= rho <= largest * (1 + little**2)
+    else:
+        holds = split.half_squares() <= rho <= split.half_squares() * (1 + little)
+    _require(holds, "charge: rho is not what the mechanism loses")
+
+
+@functools.lru_cache(maxsize=8)
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho that implies (epsilon, delta), to about 40 digits (Canonne, Kamath and Steinke 2020, Cor. 13).
+
+    rho-zCDP is (epsilon, delta)-DP where, for some alpha > 1,
+    rho <= (epsilon + ln(delta alpha) / (alpha - 1) - ln(1 - 1/alpha)) / alpha.
+    """
+    context = Context(prec=120, Emin=-(10**17), Emax=10**17)
+    target, log_delta = _decimal(epsilon, context), context.ln(_decimal(delta, context))
+
+    def bound(log_order: Decimal) -> Decimal:
+        """At alpha = 1 + e^log_order."""
+        t = context.exp(log_order)
+        alpha, log = context.add(1, t), context.ln(context.add(1, t))
+        slack = context.divide(context.add(log_delta, log), t)
+        return context.divide(context.add(context.add(target, slack), context.subtract(log, log_order)), alpha)
+
+    low, high, golden = Decimal(-45), Decimal(90), Decimal("0.6180339887498948482045868343656381177203")
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = bound(left), bound(right)
+    for _ in range(150):
+        if at_left > at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = bound(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = bound(right)
+    return Fraction(max(at_left, at_right))
 
 
 def _certificates(document: Document) -> str:
@@ -256,18 +541,50 @@ def _certificates(document: Document) -> str:
     units, n = payload["answer"]["certificate_units"], _whole(payload["described"]["partition"]["n"])
     _require(len(units) == len(payload["question"]["statement_ids"]), "certificates: not one per statement")
     _require(all(_whole(value) <= n for value in units), "certificates: above n")
+    if payload["question"]["mechanism"] == "staircase":
+        threshold = math.ceil(n * _exact(payload["question"]["parameters"]["theta"]))
+        _require(set(units) <= {0, threshold}, "certificates: staircase certifies the threshold or nothing")
     return f"certificates: {len(units)} lower bounds between 0 and n = {n}"
+
+
+def _selection(document: Document) -> str:
+    """Who was certified fits the mechanism, and who was not has certificate 0."""
+    payload = document["payload"]
+    units, reasons = payload["answer"]["certificate_units"], payload["answer"]["reasons"]
+    split, n = _split(payload["question"]), payload["described"]["partition"]["n"]
+    certified = [at for at, reason in enumerate(reasons) if reason is None]
+    _require(len(reasons) == split.m, "selection: not one reason per statement")
+    if n == 0:
+        _require(not certified, "selection: a certificate though n = 0")
+    elif split.mechanism == "topk":
+        _require(len(certified) == split.k, "selection: topk certifies k statements")
+    elif split.mechanism == "svt":
+        _require(len(certified) <= split.k, "selection: more than k statements are certified")
+    else:
+        _require(len(certified) == split.m, "selection: its mechanism certifies every statement")
+    # svt walks the statements in the order of their ids, and reaches none after the k-th that it selects
+    stop = certified[-1] if split.mechanism == "svt" and len(certified) == split.k else split.m if n else -1
+    for at, reason in enumerate(reasons):
+        why = "not_selected" if at < stop else "not_reached"
+        _require(reason in (None, why), "selection: a reason does not fit the mechanism")
+        _require(reason is None or units[at] == 0, "selection: a statement without a certificate has one")
+    return f"selection: {len(certified)} of {split.m} statements are certified"
 
 
 def _decisions(document: Document) -> str:
     payload = document["payload"]
+    question, answer = payload["question"], payload["answer"]
     n, theta = payload["described"]["partition"]["n"], _exact(document["theta"])
     threshold, said = math.ceil(n * theta), _whole(document["threshold_units"])
     _require(0 <= theta <= 1 and said == threshold, "decisions: the threshold is not ceil(n theta)")
+    asked = question["parameters"].get("theta", document["theta"])
+    _require(asked == document["theta"], "decisions: the answer holds for another theta")
     expected = [
-        {"statement_id": name, "decision": "emit" if n > 0 and units >= threshold else "abstain"}
-        for name, units in zip(
-            payload["question"]["statement_ids"], payload["answer"]["certificate_units"], strict=True
+        {"statement_id": name, "decision": "emit", "reason": None}
+        if n > 0 and units >= threshold
+        else {"statement_id": name, "decision": "abstain", "reason": reason or "below_threshold"}
+        for name, units, reason in zip(
+            question["statement_ids"], answer["certificate_units"], answer["reasons"], strict=True
         )
     ]
     _require(document["decisions"] == expected, "decisions: not what the certificates say at theta")
@@ -329,7 +646,7 @@ def _seal(document: Document) -> str:
         "account": partition["account"],
         "corpus": partition["corpus"],
         "partition": partition["partition"],
-        "epsilon": payload["charge"],
+        **payload["charge"],
         "payload_sha256": digest(payload),
     }
     for name, value in sealed.items():
@@ -369,20 +686,38 @@ def _registration(document: Document) -> str:
 
 def _budget(document: Document) -> str:
     payload = document["payload"]
-    partition, question = payload["described"]["partition"], payload["question"]
-    due = question["epsilon"] if partition["n"] > 0 else "0"
-    _require(payload["charge"] == due, "budget: the charge is not the question's epsilon")
-    if due == "0":
+    partition, charge = payload["described"]["partition"], payload["charge"]
+    if partition["n"] == 0:
         return "budget: nothing was charged (n = 0)"
-    cap = _cap(document)
-    if cap is None:
+    caps = list(_bodies(document, "cap"))
+    if not caps:
         _require(partition["visibility"] != "private", "budget: a private corpus without a cap")
         return (
-            f"budget: {due} nats on account {partition['account']}, which has no cap ({partition['visibility']} data)"
+            f"budget: epsilon {charge['epsilon']} on account {partition['account']}, which has no cap "
+            f"({partition['visibility']} data)"
         )
-    spent = sum((_exact(epsilon) for epsilon in _charges(document)), Fraction(0))
-    _require(spent <= cap, "budget: the account's charges exceed its cap")
-    return f"budget: {float(spent):g} of {float(cap):g} nats spent on account {partition['account']} by then"
+    composition = caps[0]["composition"]
+    for cap in caps:
+        _is_term("composition", cap)
+        _require(cap["composition"] == composition, "budget: the account's composition changed")
+        counted = {name for name in ("epsilon", "delta", "rho") if cap[name] is not None}
+        _require(counted == set(_COUNTED[composition]), "budget: a cap does not count what its composition does")
+    if composition == "pure":
+        _check_pure(document)
+    said = []
+    for name in _COUNTED[composition]:
+        spent, limit = sum((_exact(body[name]) for body in _charges(document)), Fraction(0)), _exact(caps[-1][name])
+        _require(spent <= limit, f"budget: the account's charges exceed its cap on {name}")
+        said.append(f"{name} {float(spent):g} of {float(limit):g}")
+    return f"budget: {', '.join(said)} spent on account {partition['account']} by then"
+
+
+def _check_pure(document: Document) -> None:
+    """A pure account counts no delta, so none of its releases has one, nor a gap from before its first cap."""
+    first = next(link["sequence"] for link in document["chain"] if link["kind"] == "cap" and "body" in link)
+    for link in document["chain"]:
+        if "body" in link and (link["kind"] == "release" or (link["kind"] == "gap" and link["sequence"] < first)):
+            _require(link["body"]["delta"] == "0", "budget: a pure account with a delta that is not 0")
 
 
 def _bodies(document: Document, kind: str) -> Iterator[Document]:
@@ -390,22 +725,16 @@ def _bodies(document: Document, kind: str) -> Iterator[Document]:
     return (link["body"] for link in document["chain"] if link["kind"] == kind and "body" in link)
 
 
-def _cap(document: Document) -> Fraction | None:
-    caps = [_exact(body["epsilon"]) for body in _bodies(document, "cap")]
-    return caps[-1] if caps else None
-
-
-def _charges(document: Document) -> Iterator[str]:
-    """Charges that add up with this release: its own partition's, or the whole account's where units may recur."""
+def _charges(document: Document) -> Iterator[Document]:
+    """What adds up with this release: its own partition's charges, or the whole account's where units may recur."""
     partition = document["payload"]["described"]["partition"]
     corpora = list(_bodies(document, "corpus"))
     pooled = len(corpora) > 1 or any(body["scheme"]["partition_by"] not in ("all", "list") for body in corpora)
     lineage = (partition["corpus"], partition["partition"])
     for body in _bodies(document, "release"):
         if pooled or (body["corpus"], body["partition"]) == lineage:
-            yield body["epsilon"]
-    for body in _bodies(document, "gap"):  # charged to every account
-        yield body["epsilon"]
+            yield body
+    yield from _bodies(document, "gap")  # charged to every account
 
 
 def _stated(document: Document) -> str:
@@ -426,7 +755,9 @@ _CHECKS = (
     _question,
     _statements,
     _mechanism,
+    _charge,
     _certificates,
+    _selection,
     _decisions,
     _chain,
     _entries,

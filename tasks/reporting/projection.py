@@ -1,7 +1,7 @@
 """release.duckdb and operator.duckdb: projections, built aside, validated, renamed over the old file.
 
-release.duckdb is made of a `Projection` (sealed payloads, public settings and n) and nothing else; operator.duckdb of
-files in the private zone. A damaged or lost file is one call away.
+release.duckdb is made of a `Projection` (sealed payloads, public settings and n) and of studies on public or synthetic
+data, and nothing else; operator.duckdb of files in the private zone. A damaged or lost file is one call away.
 """
 
 import fcntl
@@ -16,6 +16,7 @@ import pyarrow as pa
 from schemas.releases import BUDGETS, CERTIFICATES, CHARGES, RELEASES, THRESHOLDS, Projection
 from tasks.reporting.database import building, create_table, fill, marker_of, read_marker, reading
 from tasks.reporting.operator import OPERATOR_SCHEMAS, operator_sources, operator_tables
+from tasks.reporting.studies import STUDY_SCHEMAS, no_studies, studies_digest, study_tables
 from tasks.reporting.validation import validate_views
 from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, remove_leftovers, replacing
 from tasks.storage.home import Home
@@ -58,11 +59,12 @@ def build_release_database(projection: Projection, home: Home, *, rebuild: bool 
     rebuild: build it even so (`privcert warehouse rebuild`, a damaged file).
     Raises InvalidWarehouseError when a view does not pass its suite; the old file then stays.
     """
-    path, tables = release_database(home), release_tables(projection)
+    path, tables = release_database(home), release_tables(projection) | study_tables(home)
     views = database_views("reports", tables)
     # The certificates are not hashed: the chain head speaks for them.
-    stated = [sorted(map(str, tables[name][0].to_pylist())) for name in sorted(tables) if name != "certificates"]
-    marker = marker_of(views, projection.ledger_id, projection.chain_head, stated)
+    unhashed = {"certificates", *STUDY_SCHEMAS}
+    stated = [sorted(map(str, tables[name][0].to_pylist())) for name in sorted(tables) if name not in unhashed]
+    marker = marker_of(views, projection.ledger_id, projection.chain_head, stated, studies_digest(home))
     if rebuild or read_marker(path) != marker:
         origin = {"ledger_id": projection.ledger_id, "chain_head": projection.chain_head, "marker": marker}
         _publish(path, RELEASE_FILE, tables, views, origin)
@@ -85,13 +87,14 @@ def build_operator_database(home: Home, *, rebuild: bool = False) -> Path:
 
 
 def release_tables(projection: Projection) -> dict[str, tuple[pa.Table, pa.Schema]]:
-    """The five base tables of the release database, each with its schema."""
+    """The base tables of the release database, each with its schema; those of studies are empty."""
     return {
         "releases": (projection.releases, RELEASES),
         "certificates": (projection.certificates, CERTIFICATES),
         "thresholds": (projection.thresholds, THRESHOLDS),
         "charges": (projection.charges, CHARGES),
         "budgets": (projection.budgets, BUDGETS),
+        **no_studies(),
     }
 
 

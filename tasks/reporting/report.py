@@ -1,6 +1,7 @@
 """The HTML report of one release at one threshold: one file, no script, no other host, the same bytes always."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -52,9 +53,13 @@ def write_report(projection: Projection, release_key: str, theta: str | Decimal,
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What one report speaks of, as the release database has it. Statements are ranked by certificate."""
+    """What one report speaks of, as the release database has it. Statements are ranked by certificate.
+
+    parameters: what only this mechanism takes; with a theta, the answer holds at no other.
+    """
 
     release: Row
+    parameters: Mapping[str, str]
     theta: str
     threshold_units: int
     statements: list[Row]
@@ -65,6 +70,12 @@ class _Facts:
     @property
     def n(self) -> int:
         return int(str(self.release["n"]))
+
+    @property
+    def margins(self) -> tuple[int, int]:
+        """Smallest and largest, in units: they differ where public weights do."""
+        margins = [int(str(row["margin_units"])) for row in self.statements]
+        return min(margins, default=0), max(margins, default=0)
 
 
 def _facts(projection: Projection, release_key: str, theta: str) -> _Facts:
@@ -79,6 +90,7 @@ def _facts(projection: Projection, release_key: str, theta: str) -> _Facts:
             raise KeyError(f"no release {release_key} that was asked for threshold {theta}")
         return _Facts(
             release=releases[0],
+            parameters=json.loads(str(releases[0]["parameters"])),
             theta=theta,
             threshold_units=int(str(thresholds[0]["threshold_units"])),
             statements=_select(connection, _STATEMENTS, asked),
@@ -118,9 +130,30 @@ def _render(facts: _Facts) -> str:
         emitted=[row for row in facts.statements if row["decision"] == "emit"],
         abstained=[row for row in facts.statements if row["decision"] != "emit"],
         is_vacuous=all(row["is_vacuous"] for row in facts.statements),
+        certified=sum(row["abstain_reason"] not in ("not_selected", "not_reached") for row in facts.statements),
+        per_statement={name: _span(facts.statements, name) for name in _PER_STATEMENT},
         chart=certificate_chart(counts, facts.threshold_units, facts.n),
         units=Units(str(facts.release["unit"]), str(facts.release["unit_support"])),
     )
+
+
+_PER_STATEMENT = ("epsilon_per_statement_nats", "beta_per_statement")
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+def _span(rows: Sequence[Row], name: str) -> str | None:
+    """'0.01', or '0.01 to 0.02' where public weights make a difference; None where there is none."""
+    values = sorted({float(str(row[name])) for row in rows if row[name] is not None})
+    if not values:
+        return None
+    return f"{values[0]:.6g}" if len(values) == 1 else f"{values[0]:.6g} to {values[-1]:.6g}"
+
+
+def _amounts(row: Row, kind: str) -> str:
+    """One cell of the budget: cap, spent or left, by the amounts that the account counts (all, where it has no cap)."""
+    counted = [name for name in _SYMBOLS if row[f"cap_{name}"] is not None or not row["is_capped"]]
+    texts = {name: row[f"{kind}_{name}"] for name in counted}
+    return ", ".join(f"{_SYMBOLS[name]} {text}" for name, text in texts.items() if text is not None) or "none"
 
 
 def _template() -> Template:
@@ -138,5 +171,6 @@ def _template() -> Template:
         "upper_percent": upper_percent,
         "exact_percent": exact_percent,
         "union_bound": union_bound,
+        "amounts": _amounts,
     }
     return environment.get_template("report.html")

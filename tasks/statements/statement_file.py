@@ -1,16 +1,20 @@
-"""Statements that the user wrote, one a line (spec 1.8, `file`)."""
+"""Statements that the user wrote, one a line, with public weights where they are wanted (spec 1.8, `file`)."""
 
 import hashlib
+import re
 import unicodedata
+from decimal import Decimal
 from pathlib import Path
 
 from schemas.domain_files import MAX_STATEMENT_CHARACTERS, unprintable
 from schemas.errors import UserError
 from schemas.statements import Statement, distinct
+from schemas.values import weight_of
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_STATEMENTS = 100_000
 MIN_CHARACTERS = 3
+_NUMBER = re.compile(r"[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?")
 
 
 def read_statement_file(path: str | Path) -> bytes:
@@ -29,12 +33,17 @@ def read_statement_file(path: str | Path) -> bytes:
 def parse_statements(content: bytes) -> list[Statement]:
     """Distinct statements in file order; empty lines and lines that start with # are passed over.
 
+    A line may end in TAB and a decimal: the statement's weight, 1 where none is written.
+
     Raises UserError with the line number (public) for text that is not UTF-8, control characters, direction
-    overrides, fewer than 3 or more than 500 characters, and for a file without or with too many statements.
+    overrides, fewer than 3 or more than 500 characters, a weight that is no number between 0.000001 and 1000000 or
+    differs from an earlier line of the same statement, and for a file without or with too many statements.
     """
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     statements = [s for number, line in enumerate(lines, start=1) if (s := _statement(line, number)) is not None]
     kept = distinct(statements)
+    if len({(statement.statement_id, statement.weight) for statement in statements}) != len(kept):
+        raise UserError("statements_file: a statement is written twice with different weights")
     if not kept:
         raise UserError("statements_file: has no statement; write one a line")
     if len(kept) > MAX_STATEMENTS:
@@ -60,9 +69,16 @@ def _statement(line: bytes, number: int) -> Statement | None:
         raise UserError(f"{where}: is not UTF-8") from None
     if not text or text.startswith("#"):
         return None
-    if reason := unprintable(text):
+    text, tab, written = text.rpartition("\t") if "\t" in text else (text, "", "")
+    if reason := unprintable(text.rstrip(" \t")):
         raise UserError(f"{where}: {reason}")
-    statement = Statement.of(text)
+    statement = Statement.of(text, _weight(written.strip(), where) if tab else Decimal(1))
     if not MIN_CHARACTERS <= len(statement.text) <= MAX_STATEMENT_CHARACTERS:
         raise UserError(f"{where}: must have {MIN_CHARACTERS} to {MAX_STATEMENT_CHARACTERS} characters")
     return statement
+
+
+def _weight(written: str, where: str) -> Decimal:
+    if not _NUMBER.fullmatch(written):
+        raise UserError(f"{where}: weight: what follows a TAB must be a number, or nothing")
+    return weight_of(Decimal(written), f"{where}: weight")

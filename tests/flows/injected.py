@@ -14,7 +14,7 @@ from tasks.privacy import noise
 def inject() -> None:
     """Constant noise, a fixed day, counted ids."""
     numbers = itertools.count()
-    noise._discrete_laplace = lambda scale, epsilon, counts: [count + 3 for count in counts]
+    noise._discrete_laplace = lambda scale, counts, distance, epsilon: [count + 3 for count in counts]
     noise._coins = lambda probability, size: [0] * size
     chain.today = log.today = lambda: datetime.date(2026, 1, 2)
     registration.secrets = type(

@@ -47,7 +47,25 @@ BAD_FLAGS = [
     ("--theta", "snan", "theta: must be a number, not NaN"),
     ("--scope", "everything", "scope: "),
     ("--mechanism", "laplace", "mechanism: laplace draws floating-point noise"),
+    ("--mechanism", "laplace_rounded", "mechanism: laplace_rounded draws floating-point noise"),
+    ("--mechanism", "gaussian", "mechanism: gaussian draws floating-point noise"),
     ("--mechanism", "gauss", "mechanism: unknown mechanism 'gauss'"),
+    ("--mechanism", "discrete_gaussian", "delta: discrete_gaussian needs it"),
+    ("--mechanism", "hist", "contributions: hist needs it"),
+    ("--mechanism", "svt", "selected: svt needs it"),
+    ("--mechanism", "topk", "selected: topk needs it"),
+    ("--delta", "0.1", "delta: frontier does not take it"),
+    ("--delta", "0", "delta: must be greater than 0 and less than 1"),
+    ("--delta", "1", "delta: must be greater than 0 and less than 1"),
+    ("--delta", "nan", "delta: must be a number, not NaN"),
+    ("--contributions", "3", "contributions: frontier does not take it"),
+    ("--contributions", "0", "contributions: "),
+    ("--contributions", "1.5", "contributions: must be a whole number"),
+    ("--selected", "5", "selected: frontier does not take it"),
+    ("--selected", "-1", "selected: "),
+    ("--selection-share", "0.5", "selection_share: frontier does not take it"),
+    ("--selection-share", "1", "selection_share: must be greater than 0 and less than 1"),
+    ("--selection-share", "half", "selection_share: must be a number, not str"),
     ("--edition", "0", "edition: "),
     ("--edition", "1.5", "edition: must be a whole number"),
     ("--statements", "0", "statements: "),
@@ -90,7 +108,7 @@ def test_a_bad_flag_is_refused_by_name(privcert, flag, value, says):
 
 
 def nothing_spent(privcert) -> bool:
-    return json.loads(privcert("budget", "show", "--json").out)["accounts"][0]["spent"] == "0"
+    return json.loads(privcert("budget", "show", "--json").out)["accounts"][0]["spent"]["epsilon"] == "0"
 
 
 BAD_YAML = [
@@ -194,7 +212,7 @@ def test_bad_data_is_refused_before_anything_is_spent(home, tmp_path, rows, chan
     assert "\n" not in str(refusal.value)
     log = ReleaseLog(home)
     assert log.release_keys() == []
-    assert [line.spent for line in log.budget_lines()] == ["0"]
+    assert [line.epsilon.spent for line in log.budget_lines()] == ["0"]
     assert list(home.scores.iterdir()) == []
 
 
@@ -223,8 +241,29 @@ def test_a_bad_file_is_refused_before_anything_is_spent(home, tmp_path, name, co
     assert ReleaseLog(home).release_keys() == []
 
 
+def test_a_gaussian_audit_of_a_pure_account_is_refused_before_the_data_are_read(privcert):
+    privcert("init")
+    privcert("budget", "set", "reviews", "--epsilon", "8")
+    flags = [
+        part for pair in (GOOD | {"--mechanism": "discrete_gaussian", "--delta": "0.00001"}).items() for part in pair
+    ]
+    answer = privcert("audit", "missing.parquet", *flags)
+    assert (answer.code, answer.err.count("\n")) == (2, 1), answer
+    assert "delta: a pure account takes no release with delta > 0" in answer.err
+    assert "account reviews is pure for ever" in answer.err
+
+
 def test_bad_budgets_are_refused_by_name(privcert):
     privcert("init")
+    for amounts, says in [
+        ((), "cap: give epsilon, epsilon and delta, or rho alone"),
+        (("--rho", "1", "--epsilon", "1"), "cap: give epsilon"),
+        (("--epsilon", "1", "--delta", "1"), "delta: must be greater than 0 and less than 1"),
+        (("--rho", "-1"), "rho: must be greater than 0"),
+        (("--rho", "nan"), "rho: must be a number, not NaN"),
+    ]:
+        answer = privcert("budget", "set", "reviews", *amounts)
+        assert (answer.code, answer.err.count("\n"), says in answer.err) == (2, 1, True), answer
     for value, says in [("0", "greater than 0"), ("nan", "NaN"), ("-3", "greater than 0"), ("lots", "not str")]:
         answer = privcert("budget", "set", "reviews", "--epsilon", value)
         assert (answer.code, "epsilon: " in answer.err, says in answer.err) == (2, True, True), answer

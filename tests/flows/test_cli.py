@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 import flows.cli
 from flows.cli.output import print_table
+from flows.cli.summary import print_results
+from tasks.privacy.mechanisms import RELEASE_MECHANISMS
 from tasks.reporting.projection import build_release_database
 from tasks.storage.home import open_home
 from tests.audits import write_corpus
@@ -99,10 +102,32 @@ def test_budget_is_exact_to_the_last_digit(privcert):
     assert account == {
         "account": "reviews",
         "partition": "*",
-        "cap": "0.30000000000000000000000000000000001",
-        "spent": "0",
-        "left": "0.30000000000000000000000000000000001",
+        "composition": "pure",
+        "cap": {"epsilon": "0.30000000000000000000000000000000001"},
+        "spent": {"epsilon": "0", "delta": "0", "rho": "0"},
+        "left": {"epsilon": "0.30000000000000000000000000000000001"},
     }
+
+
+def test_an_account_counts_what_its_first_cap_says(privcert):
+    privcert("init")
+    privcert("budget", "set", "tickets", "--epsilon", "8", "--delta", "1e-5")
+    assert json.loads(privcert("budget", "set", "prompts", "--rho", "0.5", "--json").out)["cap"] == {"rho": "0.5"}
+    shown = {line["account"]: line for line in json.loads(privcert("budget", "show", "--json").out)["accounts"]}
+    assert (shown["tickets"]["composition"], shown["prompts"]["composition"]) == ("approximate", "zcdp")
+    assert shown["tickets"]["left"] == {"epsilon": "8", "delta": "0.00001"}
+    table = " ".join(privcert("budget", "show").out.split())
+    assert "approximate" in table and "rho 0.5" in table
+    answer = privcert("budget", "set", "tickets", "--epsilon", "9", "--reason", "more")
+    assert (answer.code, "counts epsilon and delta, for ever" in answer.err) == (2, True)
+
+
+def test_the_help_of_audit_names_every_mechanism_that_may_release():
+    command = dict(COMMANDS)[("audit",)]
+    text = " ".join(command.get_help(click.Context(command)).split())
+    [said] = re.findall(r"--mechanism TEXT (.*?); any other in simulation only", text)
+    assert said.replace(" or ", ", ").split(", ") == sorted(RELEASE_MECHANISMS, key=said.index)
+    assert {"--delta", "--contributions", "--selected", "--selection-share"} <= set(text.split())
 
 
 def test_ingest_registers_and_charges_nothing(privcert, tmp_path):
@@ -110,7 +135,7 @@ def test_ingest_registers_and_charges_nothing(privcert, tmp_path):
     write_corpus(tmp_path / "reviews.parquet")
     answer = privcert("ingest", "reviews.parquet", "--corpus", "reviews", "--unit", "author", "--json")
     assert json.loads(answer.out) == {"corpus": "reviews", "partitions": [{"partition": "all", "version": 1, "n": 40}]}
-    assert json.loads(privcert("budget", "show", "--json").out)["accounts"][0]["spent"] == "0"
+    assert json.loads(privcert("budget", "show", "--json").out)["accounts"][0]["spent"]["epsilon"] == "0"
 
 
 def test_an_unknown_command_is_the_users_fault(privcert):
@@ -150,6 +175,46 @@ def test_analysts_query_without_the_private_zone(privcert, tmp_path):
     shutil.rmtree(tmp_path / "home" / "private")
     assert json.loads(privcert("sql", "select count(*) as n from statements", "--json").out) == {"rows": [{"n": 2}]}
     assert privcert("sql", "select 1", "--operator").code == 2
+
+
+SELECTED = {
+    "corpus": "reviews",
+    "theta": "0.05",
+    "partitions": [
+        {
+            "partition": "all", "n": 400, "unit": "author", "mechanism": "svt", "epsilon": "10", "scope": "report",
+            "meaning": "at least this many units support it", "vacuous": False, "margin": 0.01, "abstained": 57,
+            "parameters": {"delta": "0.00001", "selected": "3", "theta": "0.05"},
+            "abstain_reasons": {"not_reached": 38, "not_selected": 19},
+            "emitted": [{"statement": "The food is good.", "certificate": 0.5, "certificate_units": 200}],
+            "report": "r.html", "certificate": "c.json",
+        }
+    ],
+    "budget": [
+        {
+            "account": "reviews", "partition": "all", "composition": "approximate",
+            "cap": {"epsilon": "20", "delta": "0.0001"}, "left": {"epsilon": "10", "delta": "0.00009"},
+            "spent": {"epsilon": "10", "delta": "0.00001", "rho": "9"},
+        },
+        {
+            "account": "open", "partition": "*", "composition": None, "cap": None, "left": None,
+            "spent": {"epsilon": None, "delta": None, "rho": "0.5"},
+        },
+    ],
+    "operator": {"pairs_scored": 1, "pairs_reused": 2, "answers_reused": 0},
+    "database": "release.duckdb",
+}  # fmt: skip
+
+
+def test_the_summary_says_mechanism_meaning_reasons_and_what_the_account_counts(capsys):
+    print_results(SELECTED)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "emitted 1, abstained 57 (38 not reached, 19 not selected); margin 0.0100, scope report" in said
+    assert "svt, epsilon 10, delta 0.00001, selected 3, theta 0.05: at least this many units support it" in said
+    assert "this answer holds at this theta only: another one is another question, and is charged" in said
+    left = "epsilon 10, delta 0.00009 left of epsilon 20, delta 0.0001"
+    assert f"reviews (all): epsilon 10, delta 0.00001 spent, {left}" in said
+    assert "open (*): epsilon not known, delta not known, rho 0.5 spent, no cap" in said
 
 
 def test_a_title_that_looks_like_markup_is_printed_as_it_is(capsys):

@@ -75,7 +75,7 @@ def answered_once(home: Home) -> bool:
     files = release_files(home)
     return (
         len(log.release_keys()) == 1
-        and [line.spent for line in log.budget_lines()] == ["2"]
+        and [line.epsilon.spent for line in log.budget_lines()] == ["2"]
         and {"release.duckdb", "chain_head.json"} <= files.keys()
         and sum(name.endswith(".json") and name.startswith("certificates/") for name in files) == 1
     )

@@ -14,11 +14,14 @@ import pytest
 
 from tasks.reporting.database import fill
 from tasks.reporting.operator import OPERATOR_SCHEMAS
+from tasks.reporting.studies import STUDY_SCHEMAS
 from tests.projections import DEFAULTS, SCHEMAS
+from tests.study_rows import STUDY_DEFAULTS
 from warehouse.views import View, database_views, folder_views
 
 CASES = Path(__file__).parent
-BASE = {"reports": SCHEMAS, "operator": OPERATOR_SCHEMAS}
+BASE = {"reports": SCHEMAS | STUDY_SCHEMAS, "operator": OPERATOR_SCHEMAS}
+ROWS = DEFAULTS | STUDY_DEFAULTS
 REPORTED = [*folder_views("reports"), *folder_views("operator")]
 ALL = [*folder_views("staging"), *REPORTED]
 
@@ -40,7 +43,7 @@ def given_table(view: View, name: str) -> pa.Table:
     assert not unknown, f"{path.name} has columns that table {name} has not"
 
     def column(field: pa.Field) -> pa.Array:
-        default = DEFAULTS.get(name, {}).get(field.name)
+        default = ROWS.get(name, {}).get(field.name)
         texts = [row.get(field.name, None if default is None else str(default)) or None for row in rows]
         return pa.array(texts, pa.string()).cast(field.type)
 
@@ -81,7 +84,7 @@ def test_every_case_folder_belongs_to_a_view() -> None:
 
 
 def test_every_base_table_has_one_staging_view() -> None:
-    assert {view.name for view in folder_views("staging")} == {*SCHEMAS, *OPERATOR_SCHEMAS}
+    assert {view.name for view in folder_views("staging")} == {*SCHEMAS, *STUDY_SCHEMAS, *OPERATOR_SCHEMAS}
 
 
 @pytest.mark.parametrize("view", ALL, ids=view_name)

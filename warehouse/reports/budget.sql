@@ -1,4 +1,4 @@
--- One row per account and ledger line: cap, spent and left. Texts are exact decimals, `_nats` their nearest doubles.
+-- One row per account and ledger line: caps, spent and left, each as epsilon, delta and rho. Texts are exact decimals.
 -- Reads: staging.budgets, staging.charges.
 create view budget as
 with
@@ -21,11 +21,20 @@ charged as (
 select
     budgets.account,
     budgets.ledger_line,
-    budgets.cap,
-    budgets.spent,
-    budgets.budget_left,
-    budgets.cap_nats,
-    budgets.spent_nats,
+    budgets.composition,
+    budgets.cap_epsilon,
+    budgets.cap_delta,
+    budgets.cap_rho,
+    budgets.spent_epsilon,
+    budgets.spent_delta,
+    budgets.spent_rho,
+    budgets.left_epsilon,
+    budgets.left_delta,
+    budgets.left_rho,
+    budgets.cap_epsilon_nats,
+    budgets.spent_epsilon_nats,
+    budgets.cap_rho_nats,
+    budgets.spent_rho_nats,
     budgets.is_capped,
     budgets.is_overspent,
     coalesce(charged.charges, 0) as charges,

@@ -8,6 +8,7 @@ select
     version_number,
     model,
     mechanism,
+    parameters,
     epsilon,
     beta,
     scope,
@@ -17,5 +18,5 @@ select
     sum(epsilon_nats) as epsilon_of_all_nats,
     least(1, count(*) * beta::double) as beta_of_the_best_edition
 from staging.releases
-group by question_key, corpus, partition, version_number, model, mechanism, epsilon, beta, scope
+group by question_key, corpus, partition, version_number, model, mechanism, parameters, epsilon, beta, scope
 order by corpus, partition, version_number, question_key;

@@ -6,7 +6,9 @@ certified as (
     select
         release_key,
         count(*) as certificates,
-        max(certificate_units) as highest_certificate_units
+        count(*) filter (where reason is null) as certified,
+        max(certificate_units) as highest_certificate_units,
+        max(margin_units) as largest_margin_units
     from staging.certificates
     group by release_key
 ),
@@ -36,19 +38,23 @@ select
     releases.proposer,
     releases.candidates,
     coalesce(certified.certificates, 0) as certificates,
+    coalesce(certified.certified, 0) as certified,
     coalesce(certified.highest_certificate_units, 0) as highest_certificate_units,
     releases.model,
     releases.model_fingerprint,
     releases.mechanism,
+    releases.meaning,
+    releases.parameters,
     releases.epsilon,
     releases.epsilon_nats,
-    releases.epsilon_per_statement_nats,
+    releases.delta,
+    releases.rho,
+    releases.rho_nats,
     releases.beta,
-    releases.beta_per_statement,
     releases.scope,
     releases.guarantee,
-    releases.margin_units,
-    releases.margin,
+    coalesce(certified.largest_margin_units, 0) as largest_margin_units,
+    case when releases.n > 0 then coalesce(certified.largest_margin_units, 0) / releases.n else 0 end as largest_margin,
     releases.edition,
     releases.editions,
     releases.question_key,

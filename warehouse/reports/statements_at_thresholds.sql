@@ -16,23 +16,30 @@ select
     end as decision,
     case
         when releases.n = 0 then 'not_reached'
-        when certificates.certificate_units < thresholds.threshold_units then 'below_threshold'
+        when certificates.certificate_units < thresholds.threshold_units
+            then coalesce(certificates.reason, 'below_threshold')
     end as abstain_reason,
     case when releases.n > 0 then certificates.certificate_units / releases.n else 0 end as certificate,
     certificates.certificate_units,
     thresholds.theta,
     thresholds.theta_share,
     thresholds.threshold_units,
-    releases.margin_units,
-    releases.margin,
+    certificates.margin_units,
+    case when releases.n > 0 then certificates.margin_units / releases.n else 0 end as margin,
     -- No count is assured an even chance of being emitted.
     releases.n = 0
-    or (thresholds.threshold_units > 0 and thresholds.threshold_units + releases.margin_units > releases.n)
+    or (thresholds.threshold_units > 0 and thresholds.threshold_units + certificates.margin_units > releases.n)
         as is_vacuous,
     releases.mechanism,
+    releases.meaning,
+    releases.parameters,
     releases.model,
     releases.epsilon,
+    releases.delta,
+    certificates.weight,
+    certificates.epsilon_per_statement_nats,
     releases.beta,
+    certificates.beta_per_statement,
     releases.scope,
     releases.guarantee,
     releases.edition,

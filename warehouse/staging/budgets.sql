@@ -1,15 +1,24 @@
--- One row per account and ledger line: the totals. `budget_left`, because `left` cannot be selected unquoted.
+-- One row per account and ledger line: the totals.
 -- Reads: base.budgets.
 create view staging.budgets as
 select
-    budgets.account,
-    budgets.ledger_line,
-    budgets.cap,
-    budgets.spent,
-    budgets.left as budget_left,
-    budgets.cap_nats,
-    budgets.spent_nats,
-    budgets.cap is not null as is_capped,
+    account,
+    ledger_line,
+    composition,
+    cap_epsilon,
+    cap_delta,
+    cap_rho,
+    spent_epsilon,
+    spent_delta,
+    spent_rho,
+    left_epsilon,
+    left_delta,
+    left_rho,
+    cap_epsilon_nats,
+    spent_epsilon_nats,
+    cap_rho_nats,
+    spent_rho_nats,
+    composition is not null as is_capped,
     -- An accepted gap after a restored backup may do that; the log refuses every charge from then on.
-    coalesce(budgets.spent_nats > budgets.cap_nats, false) as is_overspent
-from base.budgets as budgets;
+    is_overspent
+from base.budgets;

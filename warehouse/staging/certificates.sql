@@ -6,5 +6,10 @@ select
     position,
     statement_id,
     statement,
-    certificate_units
+    weight,
+    certificate_units,
+    reason,
+    margin_units,
+    epsilon_per_statement_nats,
+    beta_per_statement
 from base.certificates;

@@ -9,5 +9,8 @@ select
     release_key,
     epsilon,
     epsilon_nats,
+    delta,
+    rho,
+    rho_nats,
     day
 from base.charges;

@@ -5,7 +5,7 @@ with
 statements as (
     select
         release_key,
-        string_agg(statement_id, ',' order by statement_id) as statement_ids
+        string_agg(statement_id || ' ' || weight, ',' order by statement_id) as statement_ids
     from base.certificates
     group by release_key
 )
@@ -15,7 +15,6 @@ select
     first_value(releases.release_key) over question as question_key,  -- the release key of its first edition
     row_number() over question = 1 as is_first_edition,
     count(*) over (question rows between unbounded preceding and unbounded following) as editions,
-    case when releases.n > 0 then releases.margin_units / releases.n else 0 end as margin,
     case
         when releases.scope = 'candidate'
             then 'each certificate alone errs with probability at most ' || releases.beta
@@ -32,6 +31,7 @@ window question as (
         releases.unit_support,
         releases.model_fingerprint,
         releases.mechanism,
+        releases.parameters,
         releases.epsilon,
         releases.beta,
         releases.scope,

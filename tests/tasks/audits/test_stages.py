@@ -18,6 +18,7 @@ from tasks.ledger import verifier
 from tasks.ledger.export import public_key
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy import noise
+from tasks.privacy.mechanisms import RELEASE_MECHANISMS
 from tasks.storage import crash
 from tasks.storage.crash import CRASH_POINTS
 from tasks.storage.home import initialise_home
@@ -30,7 +31,7 @@ def corpus(tmp_path):
 
 
 def spent(home) -> str:
-    return ReleaseLog(home).budget_lines()[0].spent
+    return ReleaseLog(home).budget_lines()[0].epsilon.spent or ""
 
 
 def audit(home, settings) -> dict:
@@ -49,6 +50,77 @@ def test_one_command_gives_certificates_that_anyone_can_verify(home, corpus):
     assert spent(home) == "8"
 
 
+TAKES: dict[str, dict[str, object]] = {
+    "frontier": {},
+    "geometric": {},
+    "staircase": {},
+    "discrete_gaussian": {"delta": Decimal("0.00001")},
+    "hist": {"contributions": 2},
+    "svt": {"selected": 3, "selection_share": Decimal("0.5")},
+    "topk": {"selected": 3, "selection_share": Decimal("0.5")},
+}
+
+
+@pytest.mark.parametrize("mechanism", RELEASE_MECHANISMS)
+def test_every_mechanism_is_released_once_from_a_corpus_and_verified(home, corpus, monkeypatch, mechanism):
+    ReleaseLog(home).set_cap("reviews", Decimal(100), delta=Decimal("0.0001"))
+    settings = settings_for(corpus, epsilon=Decimal(60), statements=60, mechanism=mechanism, **TAKES[mechanism])
+    first = audit(home, settings)
+    before = release_files(home)
+    monkeypatch.setattr(noise, "draw", None)
+    second = audit(home, settings)
+    assert (second["partitions"], release_files(home)) == (first["partitions"], before)
+    [part] = first["partitions"]
+    assert part["mechanism"] == mechanism and part["meaning"] == RELEASE_MECHANISMS[mechanism].meaning
+    assert part["parameters"].keys() == RELEASE_MECHANISMS[mechanism].takes - {"weights"}
+    assert part["charge"]["delta"] == ("0.00001" if mechanism == "discrete_gaussian" else "0")
+    assert sum(part["abstain_reasons"].values()) == part["abstained"] == 60 - len(part["emitted"])
+    assert 0 < len(part["emitted"]) <= (3 if "selected" in part["parameters"] else 60)
+    lines = verifier.verify(Path(part["certificate"]).read_bytes(), public_key(home))
+    assert any(line.startswith(f"mechanism: {mechanism}") for line in lines)
+    assert part["meaning"] in Path(part["report"]).read_text()
+    assert spent(home) == "60"
+
+
+def test_hist_counts_what_was_bounded_unit_by_unit(home, corpus, monkeypatch):
+    """Every author supports several statements, and counts for one of them."""
+    counted = []
+    real = noise.draw
+    monkeypatch.setattr(noise, "draw", lambda *asked: counted.append(asked[2]) or real(*asked))
+    audit(capped(home), settings_for(corpus, statements=60))
+    audit(home, settings_for(corpus, statements=60, mechanism="hist", contributions=1))
+    free, bounded = counted
+    assert sum(bounded) <= 40 < sum(free)
+    assert all(few <= many for few, many in zip(bounded, free, strict=True))
+
+
+def test_another_threshold_of_a_staircase_is_another_question(home, corpus):
+    first = audit(capped(home), settings_for(corpus, mechanism="staircase"))
+    second = audit(home, settings_for(corpus, mechanism="staircase", theta=Decimal("0.1")))
+    assert spent(home) == "4"
+    assert first["partitions"][0]["release_key"] != second["partitions"][0]["release_key"]
+    with pytest.raises(UserError, match=r"theta: staircase answers at 0\.05 only"):
+        ReleaseLog(home).write_certificate(first["partitions"][0]["release_key"], Decimal("0.1"))
+
+
+def test_weights_of_a_statement_file_split_the_budget(home, corpus, tmp_path):
+    file = tmp_path / "statements.txt"
+    file.write_text("The reviewer liked the food.\t3\nThe reviewer disliked the service.\n")
+    asked = {"domain": None, "statements_file": str(file), "declare_blind": True, "model": "nli-mini"}
+    [part] = audit(capped(home), settings_for(corpus, **asked))["partitions"]
+    payload = ReleaseLog(home).payload(part["release_key"])
+    split = dict(zip(payload["described"]["statements"], payload["question"]["weights"], strict=True))
+    assert split == {"The reviewer liked the food.": "3", "The reviewer disliked the service.": "1"}
+    groups = {group["weight"]: group["epsilon_per_statement"] for group in payload["answer"]["groups"]}
+    assert groups == {"1": "1/2", "3": "3/2"}
+    verifier.verify(Path(part["certificate"]).read_bytes(), public_key(home))
+    file.write_text("The reviewer liked the food.\t6\nThe reviewer disliked the service.\t2\n")
+    audit(home, settings_for(corpus, **asked))  # the same proportions are the same question
+    assert spent(home) == "2"
+    with pytest.raises(UserError, match="weights: topk does not take them"):
+        audit(home, settings_for(corpus, mechanism="topk", **asked, **TAKES["topk"]))
+
+
 def test_the_same_command_again_scores_nothing_draws_nothing_and_charges_nothing(home, corpus, monkeypatch):
     first = audit(capped(home), settings_for(corpus))
     before = release_files(home)
@@ -57,7 +129,7 @@ def test_the_same_command_again_scores_nothing_draws_nothing_and_charges_nothing
     def refuse(*_):
         raise AssertionError("noise was drawn again")
 
-    monkeypatch.setattr(noise, "draw_certificates", refuse)
+    monkeypatch.setattr(noise, "draw", refuse)
     second = audit(home, settings_for(corpus))
     assert second["operator"] == {"pairs_scored": 0, "pairs_reused": 0, "answers_reused": 1}
     assert second["partitions"] == first["partitions"]
@@ -67,7 +139,7 @@ def test_the_same_command_again_scores_nothing_draws_nothing_and_charges_nothing
 
 def test_another_threshold_on_the_same_certificates_is_free(home, corpus, monkeypatch):
     first = audit(capped(home), settings_for(corpus))
-    monkeypatch.setattr(noise, "draw_certificates", None)
+    monkeypatch.setattr(noise, "draw", None)
     second = audit(home, settings_for(corpus, theta=Decimal("0.10")))
     assert spent(home) == "2"
     assert first["partitions"][0]["release_key"] == second["partitions"][0]["release_key"]
@@ -174,7 +246,7 @@ def certified(home, settings) -> None:
 def answered_once(home) -> bool:
     log = ReleaseLog(home)
     log.check()
-    return len(log.release_keys()) == 1 and [line.spent for line in log.budget_lines()] == ["2"]
+    return len(log.release_keys()) == 1 and [line.epsilon.spent for line in log.budget_lines()] == ["2"]
 
 
 @pytest.mark.slow

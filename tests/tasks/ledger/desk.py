@@ -7,7 +7,7 @@ import secrets
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from schemas.audit import Scope, UnitSupport
 from schemas.corpora import CorpusSettings
 from schemas.statements import Statement
+from tasks.ledger.designs import Parameters
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
@@ -27,6 +28,16 @@ from tasks.storage.home import Home
 
 PATIENCE_SECONDS = 120
 THETA = Decimal("0.05")
+# Each mechanism that releases, with what it takes: for questions about a few statements.
+PARAMETERS: dict[str, dict[str, str | int]] = {
+    "frontier": {},
+    "geometric": {},
+    "staircase": {"theta": "0.05"},
+    "discrete_gaussian": {"delta": "0.00001"},
+    "hist": {"contributions": 2},
+    "svt": {"theta": "0.05", "selected": 2, "selection_share": "0.5"},
+    "topk": {"selected": 2, "selection_share": "0.5"},
+}
 
 
 @dataclass
@@ -95,7 +106,8 @@ class Desk:
         return list(self.log.project().releases.to_pylist())
 
     def left(self, line: int = 0) -> str | None:
-        return self.log.budget_lines()[line].left
+        """Of epsilon."""
+        return self.log.budget_lines()[line].epsilon.left
 
     def back_up(self) -> Path:
         copy = self.home.root / f"backup-{secrets.token_hex(4)}"
@@ -122,12 +134,20 @@ def ask(
     statements: Sequence[str] = ("A", "B"),
     mechanism: str = "frontier",
     scope: Scope = Scope.REPORT,
+    parameters: Mapping[str, str | int] | None = None,
+    weights: Sequence[str] | None = None,
     **other: Any,
 ) -> Question:
-    """A question about the partition."""
+    """A question about the partition; parameters: those of Parameters, as decimal text or whole numbers."""
     asked: dict[str, Any] = {
         "partition": partition,
-        "statements": tuple(Statement.of(text) for text in statements),
+        "statements": tuple(
+            Statement.of(text, Decimal(weight))
+            for text, weight in zip(statements, weights or ["1"] * len(statements), strict=True)
+        ),
+        "parameters": Parameters(
+            **{name: Decimal(value) if isinstance(value, str) else value for name, value in (parameters or {}).items()}  # type: ignore[arg-type]
+        ),
         "proposer": "file",
         "model": "keyword",
         "model_fingerprint": "f" * 64,

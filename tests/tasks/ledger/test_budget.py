@@ -1,5 +1,6 @@
 """Caps and charges: exact decimals, chained reasons, pooled accounts."""
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from schemas.errors import UserError
 from schemas.values import MAX_DIGITS
-from tasks.ledger.budget import check_affordable, exact_text
+from tasks.ledger.amounts import exact_text
+from tasks.ledger.budget import check_affordable
 from tasks.ledger.chain import entries
 from tasks.ledger.database import locked, open_engine
+from tasks.privacy.accounting import NOTHING, pure_loss
 
 SMALLEST = Decimal("5e-324")
 amounts = st.decimals("0", "999", places=40, allow_nan=False).filter(lambda d: len(d.as_tuple().digits) <= MAX_DIGITS)
@@ -29,8 +32,8 @@ def test_three_tenths_fit_a_cap_of_0_3_and_then_nothing_does(desk: Desk) -> None
     for edition in (1, 2, 3):
         assert not desk.seal(ask(partition, "0.1", edition)).was_sealed
     assert desk.left() == "0"
-    tiny = ask(partition, str(SMALLEST), 4)
-    with pytest.raises(UserError, match=r"budget: epsilon 5E-324 is more than the 0 left of the cap 0\.3"):
+    tiny = ask(partition, "3e-12", 4)
+    with pytest.raises(UserError, match=r"budget: epsilon 0\.000000000003 is more than the 0 left of the cap 0\.3"):
         desk.seal(tiny)
     with pytest.raises(UserError, match="budget"):
         desk.log.check_affordable(tiny)
@@ -44,9 +47,9 @@ def test_the_smallest_double_is_refused_by_the_sum_and_by_the_sampler(desk: Desk
         desk.seal(ask(partition, str(SMALLEST)))
     desk.seal(ask(partition, "0.1"))
     with locked(open_engine(desk.home.log_url)) as connection:
-        with pytest.raises(UserError, match="budget"):
-            check_affordable(connection, "reviews", "reviews", "all", SMALLEST)
-        check_affordable(connection, "reviews", "reviews", "all", Decimal(0))
+        with pytest.raises(UserError, match="budget: epsilon 5E-324 is more than the 0 left"):
+            check_affordable(connection, "reviews", "reviews", "all", pure_loss([Fraction(SMALLEST)]))
+        check_affordable(connection, "reviews", "reviews", "all", NOTHING)
     assert desk.left() == "0"
 
 
@@ -91,7 +94,10 @@ def test_a_public_corpus_needs_no_cap_but_keeps_one_that_was_set(desk: Desk) -> 
 
 def test_the_first_cap_needs_no_reason_and_is_chained(desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal("1.50"))
-    assert bodies(desk, "cap") == ['{"account":"reviews","before":null,"epsilon":"1.5","reason":null}']
+    assert [json.loads(body) for body in bodies(desk, "cap")] == [
+        {"account": "reviews", "composition": "pure", "before": None, "reason": None}
+        | {"epsilon": "1.5", "delta": None, "rho": None}
+    ]
 
 
 def test_raising_a_cap_needs_a_reason_that_is_chained(desk: Desk) -> None:
@@ -99,16 +105,18 @@ def test_raising_a_cap_needs_a_reason_that_is_chained(desk: Desk) -> None:
     for missing in (None, "", "  "):
         with pytest.raises(UserError, match="reason"):
             desk.log.set_cap("reviews", Decimal(2), missing)
-    assert desk.log.budget_lines()[0].cap == "1"
+    assert desk.log.budget_lines()[0].epsilon.cap == "1"
     desk.log.set_cap("reviews", Decimal(2), " a new year ")
-    assert bodies(desk, "cap")[1] == '{"account":"reviews","before":"1","epsilon":"2","reason":"a new year"}'
+    raised = json.loads(bodies(desk, "cap")[1])
+    assert (raised["epsilon"], raised["reason"]) == ("2", "a new year")
+    assert raised["before"] == {"epsilon": "1", "delta": None, "rho": None}
 
 
 def test_lowering_a_cap_to_what_is_spent_stops_every_charge_and_lower_is_refused(desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal(1))
     [partition] = desk.register()
     desk.seal(ask(partition, "0.5"))
-    with pytest.raises(UserError, match=r"cap: reviews has spent 0\.5"):
+    with pytest.raises(UserError, match=r"cap: reviews has spent epsilon 0\.5"):
         desk.log.set_cap("reviews", Decimal("0.4999"))
     desk.log.set_cap("reviews", Decimal("0.5"))
     assert desk.left() == "0"
@@ -126,7 +134,7 @@ def test_the_same_cap_again_is_not_an_act(desk: Desk) -> None:
 
 @pytest.mark.parametrize("cap", ["NaN", "-1", "Infinity", "1e999", "1." + "1" * 80])
 def test_a_cap_that_is_no_amount_is_refused(desk: Desk, cap: str) -> None:
-    with pytest.raises(UserError, match="cap: must"):
+    with pytest.raises(UserError, match="epsilon: must"):
         desk.log.set_cap("reviews", Decimal(cap))
     assert desk.log.budget_lines() == []
 
@@ -138,7 +146,7 @@ def test_partitions_of_a_list_have_the_cap_each(desk: Desk) -> None:
         desk.seal(ask(partition, "1"))
         with pytest.raises(UserError, match="budget"):
             desk.seal(ask(partition, "0.1", 2))
-    assert [(line.line, line.left) for line in desk.log.budget_lines()] == [("east", "0"), ("west", "0")]
+    assert [(line.line, line.epsilon.left) for line in desk.log.budget_lines()] == [("east", "0"), ("west", "0")]
 
 
 def test_a_time_grid_pools_what_its_partitions_spend(desk: Desk) -> None:
@@ -149,7 +157,7 @@ def test_a_time_grid_pools_what_its_partitions_spend(desk: Desk) -> None:
     with pytest.raises(UserError, match=r"0\.4 left"):
         desk.seal(ask(new, "0.6"))
     desk.seal(ask(new, "0.4"))
-    assert [(line.line, line.spent) for line in desk.log.budget_lines()] == [("*", "1")]
+    assert [(line.line, line.epsilon.spent) for line in desk.log.budget_lines()] == [("*", "1")]
 
 
 def test_a_shared_account_pools_its_corpora(desk: Desk) -> None:
@@ -160,7 +168,7 @@ def test_a_shared_account_pools_its_corpora(desk: Desk) -> None:
     with pytest.raises(UserError, match=r"0\.3 left"):
         desk.seal(ask(notes, "0.7"))
     desk.seal(ask(notes, "0.3"))
-    assert [(line.account, line.line, line.left) for line in desk.log.budget_lines()] == [("people", "*", "0")]
+    assert [(line.account, line.line, line.epsilon.left) for line in desk.log.budget_lines()] == [("people", "*", "0")]
 
 
 def test_a_shared_account_cannot_mix_private_and_public(desk: Desk) -> None:

@@ -62,7 +62,7 @@ def test_a_file_holds_every_body_of_its_account_and_every_gap(asked: Desk) -> No
         "cap", "corpus", "partition", "release", "gap", "release",
     ]  # fmt: skip
     assert [link["account_tag"] is None for link in chain] == [False] * 4 + [True, False]
-    assert "budget: 0.9 of 2 nats spent on account reviews by then" in verifier.verify(path.read_bytes())
+    assert "budget: epsilon 0.9 of 2 spent on account reviews by then" in verifier.verify(path.read_bytes())
 
 
 def test_the_verifier_expects_the_disclosures_that_are_written(asked: Desk) -> None:

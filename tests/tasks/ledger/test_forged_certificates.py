@@ -106,7 +106,7 @@ def spelled(epsilon: str) -> Callable[[Document], None]:
     """The same epsilon in other characters, wherever it is written."""
     return every(
         put(*QUESTION, "epsilon", value=epsilon),
-        put("payload", "charge", value=epsilon),
+        put("payload", "charge", "epsilon", value=epsilon),
         link(LAST, "epsilon", epsilon),
     )
 
@@ -224,7 +224,7 @@ def test_what_is_forged_here_is_genuine_before(genuine: Document, written: bytes
     kinds = ["cap", "cap", "cap", "corpus", "partition", "release", "release"]
     assert [entry["kind"] for entry in genuine["chain"]] == kinds
     assert verify(reseal(genuine))[:-1] == verify(written)[:-1]
-    assert "budget: 2 of 3 nats spent on account reviews by then" in verify(written)
+    assert "budget: epsilon 2 of 3 spent on account reviews by then" in verify(written)
 
 
 @pytest.mark.parametrize("what", FORGED)
@@ -264,7 +264,7 @@ def test_a_replaced_version_and_an_accepted_gap_are_verified(desk: Desk) -> None
     path = desk.publish(ask(second, "1"))
     shown = verify(path.read_bytes())
     assert "registration: reviews, all, version 2, n = 100, private" in shown
-    assert "budget: 2 of 3 nats spent on account reviews by then" in shown
+    assert "budget: epsilon 2 of 3 spent on account reviews by then" in shown
     document = json.loads(path.read_bytes())
     gap = next(at for at, entry in enumerate(document["chain"]) if entry["kind"] == "gap")
     drop("chain", gap, "body")(document)
@@ -276,7 +276,7 @@ def test_partitions_of_a_list_are_summed_apart_and_all_shown(desk: Desk) -> None
     desk.log.set_cap("reviews", Decimal(1))
     two = desk.register(desk.stage("east"), desk.stage("west"), partition_column="region", partitions=("east", "west"))
     paths = [desk.publish(ask(partition, "1")) for partition in two]
-    assert all("budget: 1 of 1 nats spent on account reviews by then" in verify(path.read_bytes()) for path in paths)
+    assert all("budget: epsilon 1 of 1 spent on account reviews by then" in verify(path.read_bytes()) for path in paths)
     document = json.loads(paths[1].read_bytes())
     assert all("body" in entry for entry in document["chain"])
     put("chain", -1, "body", "partition", value="east")(document)

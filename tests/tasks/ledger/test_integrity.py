@@ -18,7 +18,10 @@ from tasks.storage.home import initialise_home
 ALTERATIONS = {
     "a certificate": "UPDATE release SET payload = replace(payload, 'certificate_units\":[', 'certificate_units\":[1')",
     "a statement's text": "UPDATE release SET payload = replace(payload, '\"A\"', '\"Z\"')",
-    "a payload's charge": 'UPDATE release SET payload = replace(payload, \'"charge":"0.2"\', \'"charge":"0.1"\')',
+    "a payload's charge": (
+        'UPDATE release SET payload = replace(payload, \'"charge":{"delta":"0","epsilon":"0.2"\', '
+        '\'"charge":{"delta":"0","epsilon":"0.1"\')'
+    ),
     "a lost release": "DELETE FROM release",
     "another release key": "UPDATE release SET release_key = 'g' || substr(release_key, 2)",
     "an entry's body": "UPDATE entry SET body = replace(body, '0.2', '0.1') WHERE kind = 'release'",
@@ -38,12 +41,15 @@ ALTERATIONS = {
     "the head's hash": "UPDATE head SET hash = 'g' || substr(hash, 2)",
     "the head's number": "UPDATE head SET sequence = sequence + 1",
     "a smaller charge": "UPDATE charge SET epsilon = '0.1'",
+    "a charge of less rho": "UPDATE charge SET rho = '0'",
+    "a charge with a delta": "UPDATE charge SET delta = '0.1'",
     "a lost charge": "DELETE FROM charge",
     "a charge to another account": "UPDATE charge SET account = 'other'",
-    "an invented charge": "INSERT INTO charge VALUES (1, 'reviews', 'reviews', 'all', NULL, '0.1')",
+    "an invented charge": "INSERT INTO charge VALUES (1, 'reviews', 'reviews', 'all', NULL, '0.1', '0', '0.005')",
     "a higher cap": "UPDATE cap SET epsilon = '100'",
     "a lost cap": "DELETE FROM cap",
-    "an invented cap": "INSERT INTO cap VALUES ('other', '1')",
+    "an invented cap": "INSERT INTO cap VALUES ('other', 'pure', '1', NULL, NULL)",
+    "another composition": "UPDATE cap SET composition = 'approximate', delta = '0.1'",
     "a corpus on another account": "UPDATE corpus SET account = 'other'",
     "a corpus made public": "UPDATE corpus SET visibility = 'public'",
     "a corpus whose units recur": "UPDATE corpus SET units_recur = 1",
@@ -73,7 +79,8 @@ def test_check_finds(what: str, asked: Desk) -> None:
 
 def test_check_finds_a_chain_that_was_computed_anew(asked: Desk) -> None:
     """Who can write the database can also hash; what the release zone knows tells."""
-    body = json.dumps({"account": "reviews", "before": None, "epsilon": "100", "reason": None}, sort_keys=True)
+    cap = {"account": "reviews", "before": None, "composition": "pure", "reason": None}
+    body = json.dumps(cap | {"epsilon": "100", "delta": None, "rho": None}, sort_keys=True)
     body = body.replace(" ", "")
     body_sha256 = hashlib.sha256(body.encode()).hexdigest()
     tag = account_tag(asked.home.ledger_id, "reviews")

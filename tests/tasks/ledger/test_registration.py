@@ -150,7 +150,7 @@ def test_joining_an_account_that_would_be_over_its_cap_is_refused_before_data_is
     desk.log.check_corpus(CorpusSettings(source="nowhere", corpus="reviews", unit="author", account="people", **LIST))
     desk.log.set_cap("people", Decimal(4), "two corpora")
     desk.register(desk.stage(content="b"), corpus="mails", account="people")
-    assert [(line.line, line.left) for line in desk.log.budget_lines()] == [("*", "0")]
+    assert [(line.line, line.epsilon.left) for line in desk.log.budget_lines()] == [("*", "0")]
 
 
 def test_a_refused_partition_leaves_no_folder_of_those_before_it(desk: Desk) -> None:

@@ -87,7 +87,7 @@ def test_accepting_the_gap_charges_every_account_and_goes_on(restored: Desk) -> 
         restored.seal(ask(partition, "0.6", 3))
     certificate = restored.publish(ask(partition, "0.5", 3))
     said = verifier.verify(certificate.read_bytes())
-    assert "budget: 1 of 1 nats spent on account reviews by then" in said
+    assert "budget: epsilon 1 of 1 spent on account reviews by then" in said
     gaps = [row for row in restored.charges() if row["kind"] == "gap"]
     assert [(row["account"], row["ledger_line"], row["epsilon"]) for row in gaps] == [("reviews", "*", "0.3")]
 
@@ -128,7 +128,7 @@ def test_an_account_that_was_lost_with_the_log_is_charged_when_it_comes_back(des
     with pytest.raises(UserError, match="the 0 left"):
         desk.seal(ask(desk.log.partitions("mails")[0], "0.1"))
     desk.log.check()
-    assert [(line.account, line.spent) for line in desk.log.budget_lines()] == [
+    assert [(line.account, line.epsilon.spent) for line in desk.log.budget_lines()] == [
         ("fresh", "1"),
         ("late", "1"),
         ("reviews", "1"),

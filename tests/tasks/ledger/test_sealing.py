@@ -30,6 +30,8 @@ CHANGES: dict[str, Any] = {
     "beta": {"beta": Decimal("0.04")},
     "the scope": {"scope": Scope.CANDIDATE},
     "the edition": {"edition": 2},
+    "a parameter": {"mechanism": "hist", "parameters": {"contributions": 1}},
+    "the weights": {"weights": ("1", "2")},
 }
 
 
@@ -94,7 +96,7 @@ def test_a_partition_without_units_is_sealed_without_charge(desk: Desk) -> None:
     [empty] = desk.register(desk.stage(n=0, units=[]))
     question = ask(empty, "0.5")
     sealed = desk.log.seal(question, [0, 0])
-    assert sealed.payload["charge"] == "0" and sealed.payload["answer"]["certificate_units"] == [0, 0]
+    assert set(sealed.payload["charge"].values()) == {"0"} and sealed.payload["answer"]["certificate_units"] == [0, 0]
     assert desk.charges()[0]["epsilon"] == "0"
     document = desk.publish(question, 0)
     said = verifier.verify(document.read_bytes())
@@ -145,8 +147,10 @@ def test_counts_that_do_not_fit_cost_nothing_and_are_not_told(
     [
         ({"statements": ()}, "statements: there is none"),
         ({"statements": ("A", " A ")}, "statements: one is asked twice"),
-        ({"mechanism": "laplace"}, "mechanism: a release uses frontier or geometric"),
-        ({"mechanism": "magic"}, "mechanism: a release uses frontier or geometric"),
+        ({"mechanism": "laplace"}, "mechanism: a release uses one of frontier, geometric"),
+        ({"mechanism": "laplace_rounded"}, "mechanism: a release uses one of frontier, geometric"),
+        ({"mechanism": "gaussian"}, "mechanism: a release uses one of frontier, geometric"),
+        ({"mechanism": "magic"}, "mechanism: a release uses one of frontier, geometric"),
     ],
 )
 def test_a_question_that_no_release_answers_is_refused(
@@ -170,8 +174,14 @@ def test_the_projection_says_what_was_sealed(desk: Desk, partition: RegisteredPa
     sealed = desk.seal(ask(partition, "0.2"))
     seen = desk.log.project()
     [release], certificates = seen.releases.to_pylist(), seen.certificates.to_pylist()
-    assert (release["epsilon"], release["epsilon_per_statement_nats"], release["n"]) == ("0.2", 0.1, 100)
-    assert release["margin_units"] == int(sealed.payload["answer"]["margin_units"])
+    assert (release["epsilon"], release["delta"], release["n"]) == ("0.2", "0", 100)
+    assert (release["rho"], release["rho_nats"]) == ("0.01", 0.01)  # 0.1^2 / 2, twice
+    [group] = sealed.payload["answer"]["groups"]
+    assert {row["margin_units"] for row in certificates} == {int(group["margin_units"])}
+    assert {(row["epsilon_per_statement_nats"], row["beta_per_statement"]) for row in certificates} == {(0.1, 0.025)}
+    assert {(row["reason"], row["weight"]) for row in certificates} == {(None, "1")}
     assert [row["certificate_units"] for row in certificates] == sealed.payload["answer"]["certificate_units"]
     assert [row["statement"] for row in certificates] == ["A", "B"]
-    assert [(row["spent"], row["left"]) for row in seen.budgets.to_pylist()] == [("0.2", "0.8")]
+    [budget] = seen.budgets.to_pylist()
+    assert (budget["composition"], budget["spent_epsilon"], budget["left_epsilon"]) == ("pure", "0.2", "0.8")
+    assert (budget["spent_rho"], budget["left_rho"], budget["is_overspent"]) == ("0.01", None, False)

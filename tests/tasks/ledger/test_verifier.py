@@ -47,11 +47,11 @@ def genuine(written: tuple[Desk, bytes]) -> Document:
 def test_a_genuine_certificate_shows_every_check(written: tuple[Desk, bytes]) -> None:
     shown = verify(written[1], public_key(written[0].home))
     assert [line.split(":")[0] for line in shown] == [
-        "format", "question", "statements", "mechanism", "certificates", "decisions", "chain", "entries", "seal",
-        "registration", "budget", "stated, not recomputed", "signature",
+        "format", "question", "statements", "mechanism", "charge", "certificates", "selection", "decisions", "chain",
+        "entries", "seal", "registration", "budget", "stated, not recomputed", "signature",
     ]  # fmt: skip
     assert "decisions: 1 emitted and 1 abstained at theta 0.05" in shown
-    assert "budget: 12 of 12 nats spent on account reviews by then" in shown
+    assert "budget: epsilon 12 of 12 spent on account reviews by then" in shown
     assert shown[-1] == "signature: made with the trusted key"
     assert "not authenticity" in verify(written[1])[-1]
     assert verify(written[1], public_key(written[0].home).upper()) == shown
@@ -74,10 +74,11 @@ def test_every_kind_of_release_is_accepted(desk: Desk, mechanism: str, scope: Sc
             ).release_key,
             Decimal(theta),
         )
-        assert len(verify(path.read_bytes())) == 13
+        assert len(verify(path.read_bytes())) == 15
 
 
 QUESTION, ANSWER, PARTITION = ("payload", "question"), ("payload", "answer"), ("payload", "described", "partition")
+GROUP = (*ANSWER, "groups", 0)
 
 # One value altered, and the whole signed again: the hashes have to tell.
 UNSEALED = {
@@ -103,7 +104,9 @@ UNSEALED = {
     "n": put(*PARTITION, "n", value=1001),
     "the corpus": put(*PARTITION, "corpus", value="others"),
     "the version": put(*PARTITION, "version", value="0" * 32),
-    "the charge": put("payload", "charge", value="0.1"),
+    "the charge": put("payload", "charge", "epsilon", value="0.1"),
+    "the charge's rho": put("payload", "charge", "rho", value="0.1"),
+    "the meaning": put("payload", "described", "meaning", value="everything is true"),
     "the ledger": put("ledger_id", value="0" * 32),
     "a link's day": put("chain", 2, "day", value="2001-01-01"),
     "a link's kind": put("chain", 2, "kind", value="cap"),
@@ -117,21 +120,21 @@ UNSEALED = {
 
 # Altered, and every hash and the signature made to fit: the arithmetic has to tell.
 RESEALED = {
-    "a beta that is not kept": put(*ANSWER, "margin_units", value="0"),
-    "a coin too often": put(*ANSWER, "coin", value="1"),
-    "a coin above one": put(*ANSWER, "coin", value="3/2"),
-    "noise that is too small": put(*ANSWER, "scale", value="1/100"),
-    "no noise": put(*ANSWER, "scale", value="0"),
-    "a negative margin": put(*ANSWER, "margin_units", value="-1"),
-    "half a margin": put(*ANSWER, "margin_units", value="5/2"),
-    "a margin as a number": put(*ANSWER, "margin_units", value=4),
-    "epsilon not split": put(*ANSWER, "epsilon_per_statement", value="2"),
-    "beta not split": put(*ANSWER, "beta_per_statement", value="1/20"),
-    "a beta above one": put(*ANSWER, "beta_per_statement", value="5/2"),
+    "a beta that is not kept": put(*GROUP, "margin_units", value="0"),
+    "a coin too often": put(*GROUP, "coin", value="1"),
+    "a coin above one": put(*GROUP, "coin", value="3/2"),
+    "noise that is too small": put(*GROUP, "scale", value="1/100"),
+    "no noise": put(*GROUP, "scale", value="0"),
+    "a negative margin": put(*GROUP, "margin_units", value="-1"),
+    "half a margin": put(*GROUP, "margin_units", value="5/2"),
+    "a margin as a number": put(*GROUP, "margin_units", value=4),
+    "epsilon not split": put(*GROUP, "epsilon_per_statement", value="2"),
+    "beta not split": put(*GROUP, "beta_per_statement", value="1/20"),
+    "a beta above one": put(*GROUP, "beta_per_statement", value="5/2"),
     "an error of the whole above one half": put(*QUESTION, "beta", value="0.6"),
     "a beta above one, independent": lambda document: (
         put(*QUESTION, "scope", value="report_independent")(document),
-        put(*ANSWER, "beta_per_statement", value="5/2")(document),
+        put(*GROUP, "beta_per_statement", value="5/2")(document),
     ),
     "an unknown scope": put(*QUESTION, "scope", value="whatever"),
     "an unknown mechanism": put(*QUESTION, "mechanism", value="laplace"),
@@ -152,10 +155,10 @@ RESEALED = {
     "another unit rule": put(*PARTITION, "unit_rule", value="folded"),
     "another partition": put(*PARTITION, "partition", value="east"),
     "a smaller charge": lambda document: (
-        put("payload", "charge", value="0.1")(document),
+        put("payload", "charge", "epsilon", value="0.1")(document),
         put("chain", -1, "body", "epsilon", value="0.1")(document),
     ),
-    "a charge that is not the payload's": put("payload", "charge", value="0.1"),
+    "a charge that is not the payload's": put("payload", "charge", "epsilon", value="0.1"),
     "a charge to another account": put("chain", -1, "body", "account", value="other"),
     "a lower cap": put("chain", 0, "body", "epsilon", value="11.9"),
     "no cap": drop("chain", 0, "body"),
@@ -204,6 +207,7 @@ def test_a_release_key_that_is_not_the_question_s_hash_is_refused(genuine: Docum
             put("theta", value="0")(document),
             put("threshold_units", value=0)(document),
             put("decisions", 1, "decision", value="emit")(document),
+            put("decisions", 1, "reason", value=None)(document),
         ),
         put("signature", value="00" * 64),
         put("signature", value="zz"),
@@ -270,12 +274,12 @@ HOSTILE: dict[str, Callable[[Document], bytes]] = {
         json.dumps(document).replace('"of a test"', '[' * 480 + ']' * 480).encode()
     ),
     "a huge exponent": lambda document: sign_with(document, "theta", "1e-999999999"),
-    "a huge epsilon": lambda document: _answer(document, "epsilon_per_statement", "1e999999999999"),
-    "a huge scale": lambda document: _answer(document, "scale", "1e999"),
-    "a tiny scale": lambda document: _answer(document, "scale", "1e-999"),
-    "a scale of 2000 digits": lambda document: _answer(document, "scale", "7" * 2000 + "/" + "3" * 1999),
-    "a coin by zero": lambda document: _answer(document, "coin", "1/0"),
-    "other digits": lambda document: _answer(document, "coin", "\u0661"),
+    "a huge epsilon": lambda document: _group(document, "epsilon_per_statement", "1e999999999999"),
+    "a huge scale": lambda document: _group(document, "scale", "1e999"),
+    "a tiny scale": lambda document: _group(document, "scale", "1e-999"),
+    "a scale of 2000 digits": lambda document: _group(document, "scale", "7" * 2000 + "/" + "3" * 1999),
+    "a coin by zero": lambda document: _group(document, "coin", "1/0"),
+    "other digits": lambda document: _group(document, "coin", "\u0661"),
     "bytes that are no text": lambda document: b"\xff\xfe\x00\xd8" * 10,
     "a UTF-16 file": lambda document: json.dumps(document).encode("utf-16")[:1001],
     "a page of spaces": lambda document: b" " * 10_000_000,
@@ -289,8 +293,8 @@ def sign_with(document: Document, key: str, value: object) -> bytes:
     return sign(document | {key: value})
 
 
-def _answer(document: Document, key: str, value: object) -> bytes:
-    document["payload"]["answer"][key] = value
+def _group(document: Document, key: str, value: object) -> bytes:
+    document["payload"]["answer"]["groups"][0][key] = value
     return reseal(document)
 
 
@@ -328,9 +332,10 @@ def test_nesting_as_deep_as_the_parser_allows_is_refused_too(genuine: Document) 
             verify(text.replace('"of a test"', "[" * depth + "]" * depth).encode())
 
 
-@pytest.mark.parametrize("margin", ["9" * 2000, "1e999"])
+@pytest.mark.parametrize("margin", ["9" * 2000, "1e999", "1000"])
 def test_a_margin_of_any_size_is_looked_at_and_is_no_danger(margin: str, genuine: Document) -> None:
-    assert verify(_answer(genuine, "margin_units", margin))
+    with pytest.raises(InvalidError, match="mechanism: the margin is"):
+        verify(_group(genuine, "margin_units", margin))
 
 
 def test_a_copied_verifier_needs_nothing_of_the_product(
@@ -340,7 +345,7 @@ def test_a_copied_verifier_needs_nothing_of_the_product(
     file.write_bytes(written[1])
     ended = run(standalone, str(file), public_key(written[0].home))
     assert ended.returncode == 0 and ended.stderr == ""
-    assert ended.stdout.count("ok  ") == 12 and ended.stdout.count("--  stated, not recomputed") == 1
+    assert ended.stdout.count("ok  ") == 14 and ended.stdout.count("--  stated, not recomputed") == 1
     assert ended.stdout.endswith("ok  signature: made with the trusted key\n")
 
 
@@ -377,4 +382,4 @@ def test_a_name_in_the_file_writes_no_line_of_its_own(desk: Desk) -> None:
     ):
         body["account"] = name
     shown = verify(reseal(document))
-    assert len(shown) == 13 and all(line.isascii() and line.isprintable() for line in shown)
+    assert len(shown) == 15 and all(line.isascii() and line.isprintable() for line in shown)

@@ -135,7 +135,7 @@ def test_nothing_is_built_when_nothing_changed(home: Home) -> None:
     [
         replace(few_releases(), chain_head=release_key("next")),
         replace(few_releases(), thresholds=few_releases().thresholds.slice(1)),
-        replace(changed("budgets", cap="9"), chain_head=few_releases().chain_head),
+        replace(changed("budgets", cap_epsilon="9"), chain_head=few_releases().chain_head),
     ],
     ids=["chain head", "thresholds", "budgets"],
 )
@@ -177,6 +177,10 @@ def test_great_expectations_is_imported_only_when_something_is_built(home: Home)
 
 BROKEN = {
     "a certificate above n": (changed("certificates", certificate_units=1001), "a_to_be_greater_than_b"),
+    "a certificate of what was not selected": (changed("certificates", reason="not_selected"), "values_to_be_between"),
+    "a reason that is none": (changed("certificates", certificate_units=0, reason=CANARY), "values_to_be_in_set"),
+    "a composition that is none": (changed("budgets", composition=CANARY), "values_to_be_in_set"),
+    "a zcdp account without rho": (changed("budgets", composition="zcdp"), "values_to_not_be_null"),
     "a negative certificate": (changed("certificates", certificate_units=-1), "values_to_be_between"),
     "a statement twice": (changed("certificates", statement_id="same"), "compound_columns_to_be_unique"),
     "a candidate that is missing": (changed("releases", candidates=7), "pair_values_to_be_equal"),
@@ -206,14 +210,14 @@ def test_an_invalid_projection_is_not_published_and_the_old_file_stays(
 
 
 def test_an_overspent_account_is_published_when_an_accepted_gap_did_it(home: Home) -> None:
-    line = {"account": "reviews", "ledger_line": "all", "cap": "1", "cap_nats": 1.0, "spent": "1.5", "spent_nats": 1.5}
+    line = {"cap_epsilon": "1", "spent_epsilon": "1.5", "left_epsilon": "0", "is_overspent": True}
     gap = {"sequence": 1, "kind": "gap", "epsilon": "1.5", "epsilon_nats": 1.5, "release_key": None}
     path = build_release_database(projection_of({"budgets": [line], "charges": [gap]}), home)
     assert rows(path, "select is_overspent, gaps from budget") == [(True, 1)]
 
 
 def test_one_overspent_account_does_not_stop_the_publication_of_the_others(home: Home) -> None:
-    path = build_release_database(changed("budgets", spent_nats=8.5), home)
+    path = build_release_database(changed("budgets", spent_epsilon_nats=8.5, is_overspent=True), home)
     assert rows(path, "select distinct is_overspent from budget") == [(True,)]
 
 

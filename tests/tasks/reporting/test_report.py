@@ -5,9 +5,11 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 
+import pyarrow as pa
 import pytest
 
 from schemas.releases import Projection
@@ -115,8 +117,8 @@ def test_errors_of_single_certificates_are_added_up(home: Home) -> None:
 
 
 def test_a_vacuous_threshold_is_said_in_plain_words(home: Home) -> None:
-    assert "Vacuous" not in page(home, one_release([0], n=100, margin_units=95)).text
-    text = page(home, one_release([0], n=100, margin_units=96)).text
+    assert "Vacuous" not in page(home, one_release([0], n=100, margins=[95])).text
+    text = page(home, one_release([0], n=100, margins=[96])).text
     assert "Vacuous at this threshold. Threshold and margin together (5 + 96) exceed the 100 authors" in text
     assert "None of 1 candidate statements is certified" in text
 
@@ -133,6 +135,74 @@ def test_an_empty_partition_abstains_for_its_own_reason(home: Home) -> None:
     assert "nothing was asked, and all 2 candidate statements abstain" in text
 
 
+CHOSEN = json.dumps({"selected": "2", "selection_share": "0.5", "theta": "0.05"})
+
+
+def test_a_selection_says_what_it_left_out_and_why(home: Home) -> None:
+    reasons = ["not_selected", None, None, "not_reached"]
+    projection = one_release([0, 60, 9, 0], reasons=reasons, mechanism="svt", parameters=CHOSEN)
+    text = page(home, projection).text
+    assert "For each of the 2 candidates that were selected, emitted or not" in text
+    assert "Below threshold: 1 of 4" in text and "Not selected: 1 of 4" in text and "Not reached: 1 of 4" in text
+    assert "The selection had its 2 statements before it came to these" in text
+    assert "A statement that is selected and whose true count is at least threshold + margin (59 authors)" in text
+    assert "svt, selected 2, selection share 0.5, theta 0.05" in text
+
+
+@pytest.mark.parametrize("mechanism", ["staircase", "svt"])
+def test_an_answer_for_one_threshold_says_so(home: Home, mechanism: str) -> None:
+    parameters = json.dumps({"theta": "0.05"}) if mechanism == "staircase" else CHOSEN
+    text = page(home, one_release([60, 0], mechanism=mechanism, parameters=parameters)).text
+    assert "This answer holds at θ = 0.05 and at no other threshold" in text
+    assert "costs no privacy" not in text
+    assert ("It is the threshold that is certified" in text) == (mechanism == "staircase")
+
+
+def test_a_delta_is_said_wherever_epsilon_is(home: Home) -> None:
+    gaussian = {"mechanism": "discrete_gaussian", "parameters": json.dumps({"delta": "0.00001"}), "delta": "0.00001"}
+    text = page(home, one_release([60, 0], rho="0.03", **gaussian)).text
+    assert "δ = 0.00001, for the whole release" in text
+    assert "(ε, δ)-differentially private with ε = 2 and δ = 0.00001" in text
+    assert "charged ε = 2, δ = 0.00001 (as zCDP, ρ = 0.03), once" in text
+    assert "ε-differentially private" not in page(home, one_release([60, 0], **gaussian)).text.replace("(ε, δ)-", "")
+    assert "δ" not in page(home, one_release([60, 0])).text
+
+
+def test_the_meaning_of_a_certificate_is_said(home: Home) -> None:
+    text = page(home, one_release([60], meaning="at least a dozen units support it")).text
+    assert re.search("What a certificate says ?at least a dozen units support it", text)
+
+
+def test_bounded_contributions_are_said_with_the_power(home: Home) -> None:
+    text = page(home, one_release([60], mechanism="hist", parameters=json.dumps({"contributions": "3"}))).text
+    assert "whose count, where no author counts for more than 3 statements, is at least threshold + margin" in text
+
+
+def test_margins_that_differ_by_weight_are_said(home: Home) -> None:
+    text = page(home, one_release([60, 9], margins=[20, 9])).text
+    assert "20 authors at most, 9 authors at least, by public weights" in text
+    assert "Vacuous" not in page(home, one_release([0, 0], n=100, margins=[96, 95])).text
+    assert "(5 + 96) exceed" in page(home, one_release([0, 0], n=100, margins=[97, 96])).text
+
+
+def test_a_budget_is_shown_in_what_its_account_counts(home: Home) -> None:
+    def line(**columns: object) -> str:
+        projection = one_release([60])
+        rows = [row | columns for row in projection.budgets.to_pylist()]
+        changed = pa.Table.from_pylist(rows, projection.budgets.schema)
+        return page(home, replace(projection, budgets=changed)).text
+
+    assert re.search(
+        r"reviews ?all ?ε 8, δ 0\.1 ?ε 2, δ 0 ?ε 6, δ 0\.1",
+        line(composition="approximate", cap_delta="0.1", left_delta="0.1"),
+    )
+    capped = line(composition="zcdp", cap_epsilon=None, left_epsilon=None, cap_rho="1", left_rho="0.5")
+    assert re.search(r"reviews ?all ?ρ 1 ?ρ 0\.5 ?ρ 0\.5", capped)
+    assert re.search(
+        r"reviews ?all ?none ?ε 2, δ 0, ρ 0\.5 ?none", line(composition=None, cap_epsilon=None, left_epsilon=None)
+    )
+
+
 def test_a_second_edition_says_that_there_were_two(home: Home) -> None:
     second = one_release([9], release_key=release_key("two"), edition=2, sequence=2)
     text = page(home, joined(one_release([60]), second), key=release_key("two")).text
@@ -143,7 +213,7 @@ def test_a_second_edition_says_that_there_were_two(home: Home) -> None:
 def test_the_budget_of_the_release_is_shown_and_no_other(home: Home) -> None:
     found = page(home, few_releases(), key=release_key("porto"))
     assert "lisbon" not in found.text
-    assert re.search(r"reviews ?porto ?8 ?2 ?6", found.text)
+    assert re.search(r"reviews ?porto ?ε 8 ?ε 2 ?ε 6", found.text)
 
 
 def test_a_release_or_threshold_that_is_not_there_is_refused(home: Home) -> None:

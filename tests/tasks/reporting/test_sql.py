@@ -66,7 +66,7 @@ def test_a_table_shows_rows_side_by_side_when_they_fit(built: Home) -> None:
 
 def test_a_table_that_is_too_wide_shows_a_column_a_line(built: Home) -> None:
     lines = str(run_sql(built, "select * from statements limit 1")).splitlines()
-    assert "decision           emit" in lines
+    assert ["decision", "emit"] in [line.split() for line in lines]
     assert lines[-1] == "1 row"
 
 

@@ -11,6 +11,7 @@ from tasks.reporting.database import fill
 from tasks.reporting.projection import release_tables
 from tasks.reporting.validation import InvalidWarehouseError, validate_views
 from tests.projections import few_releases
+from tests.study_rows import study_tables_of
 from warehouse.views import Expectation, View, database_views, folder_views
 
 CANARY = "CANARY-77d0e2"
@@ -18,7 +19,7 @@ CANARY = "CANARY-77d0e2"
 
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    tables = release_tables(few_releases())
+    tables = release_tables(few_releases()) | study_tables_of(study_runs=[{}], study_cells=[{}])
     with duckdb.connect() as connection:
         fill(connection, tables, database_views("reports", tables))
         yield connection

@@ -1,5 +1,6 @@
 """A statement file: what is read, what is passed over, and what is refused with its line."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,26 @@ def test_any_script_can_be_written() -> None:
     assert texts("\n".join(lines).encode()) == lines
 
 
+def test_a_line_may_end_in_a_tab_and_a_weight() -> None:
+    content = b"The food is good.\t2.5\r\nThe food is bad.\t\nThe staff are friendly.\nThe food is good.\t2.50\n"
+    weights = {statement.text: statement.weight for statement in parse_statements(content)}
+    assert weights == {"The food is good.": Decimal("2.5"), "The food is bad.": 1, "The staff are friendly.": 1}
+
+
 REFUSED = {
     "not UTF-8": (b"Good one.\ncaf\xe9 noir\n", "line 2: is not UTF-8"),
     "surrogate in bytes": (b"Good one.\n\nx \xed\xa0\x80 y\n", "line 3: is not UTF-8"),
     "NUL": (b"Good\0one.\n", r"line 1: has the control character U\+0000"),
-    "tab inside": (b"Good\tone.\n", r"line 1: has the control character U\+0009"),
+    "tab inside": (b"Good\tone.\n", "line 1: weight: what follows a TAB must be a number"),
+    "two tabs inside": (b"Good\tone.\t2\n", r"line 1: has the control character U\+0009"),
+    "a weight of zero": (b"Good one.\t0\n", "line 1: weight: must be between 0.000001 and 1000000"),
+    "a negative weight": (b"Good one.\t-1\n", "line 1: weight: what follows a TAB"),
+    "a weight that is no number": (b"Good one.\tNaN\n", "line 1: weight: what follows a TAB"),
+    "a weight in other digits": ("Good one.\t\u0665\n".encode(), "line 1: weight: what follows a TAB"),
+    "a weight with an underscore": (b"Good one.\t1_0\n", "line 1: weight: what follows a TAB"),
+    "too large a weight": (b"Good one.\t1e7\n", "line 1: weight: must be between"),
+    "two weights": (b"Good one.\nGood one.\t2\n", "a statement is written twice with different weights"),
+    "a weight alone": (b"\t2\n", "line 1: must have 3 to 500 characters"),
     "escape": (b"\x1b[31mred one.\n", r"line 1: has the control character U\+001B"),
     "carriage return inside": (b"Good\rone.\n", r"line 1: has the control character U\+000D"),
     "line separator": ("Good\u2028one.\n".encode(), r"line 1: has the control character U\+2028"),

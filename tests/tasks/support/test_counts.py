@@ -11,7 +11,7 @@ from scripted_models import STATEMENTS, Record, Scripted, expected_counts, write
 from schemas.audit import UnitSupport
 from tasks.storage.home import Home
 from tasks.support import counts as counts_module
-from tasks.support.counts import MissingVerdictError, support_counts
+from tasks.support.counts import MissingVerdictError, bounded_support_counts, support_counts, unit_verdicts
 from tasks.support.models import load_support_model
 from tasks.support.scoring import score_version
 
@@ -89,3 +89,74 @@ def test_statements_that_are_not_distinct_are_refused(home: Home, tmp_path: Path
     path = write_version(home, tmp_path / "version", [("a", "1", "x")], "a")
     with pytest.raises(ValueError, match="distinct"):
         support_counts(path, [*STATEMENTS, STATEMENTS[0]], FINGERPRINT, UnitSupport.ANY, home)
+
+
+def bounded_counts_of(
+    home: Home, records: list[Record], units: str, contributions: int, unit_support: UnitSupport = UnitSupport.ANY
+) -> list[int]:
+    path = write_version(home, home.root / f"version-{next(_versions)}", records, units)
+    score_version(path, STATEMENTS, REFERENCE, home)
+    return bounded_support_counts(path, STATEMENTS, FINGERPRINT, unit_support, home, contributions).tolist()
+
+
+@pytest.mark.parametrize("unit_support", list(UnitSupport))
+@pytest.mark.parametrize("contributions", [1, 3])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(records=records_of_corpora, other=records_of_corpora)
+def test_replacing_one_units_records_moves_the_bounded_counts_by_twice_the_bound_in_all(
+    home: Home, records: list[Record], other: list[Record], unit_support: UnitSupport, contributions: int
+) -> None:
+    """A unit may have many records: truncating records instead of units would move them further."""
+    neighbour = [r for r in records if r[0] != "a"] + [("a", record_id, text) for _, record_id, text in other]
+    here, there = (
+        np.array(bounded_counts_of(home, side, "abcd", contributions, unit_support)) for side in (records, neighbour)
+    )
+    assert np.abs(here - there).sum() <= 2 * contributions
+    assert np.abs(here - there).max() <= 1
+
+
+@pytest.mark.parametrize("contributions", [1, 2, 5, 11, 100])
+def test_a_unit_counts_for_its_first_statements_by_keyed_hash_and_for_all_within_the_bound(
+    home: Home, tmp_path: Path, contributions: int
+) -> None:
+    records: list[Record] = [(f"u{i % 30}", str(i), f"text {i}") for i in range(120)]
+    path = write_version(home, tmp_path / "version", records, sorted({unit for unit, _, _ in records}))
+    score_version(path, STATEMENTS, REFERENCE, home)
+    verdicts = unit_verdicts(path, STATEMENTS, FINGERPRINT, UnitSupport.ANY, home)
+    counts = bounded_support_counts(path, STATEMENTS, FINGERPRINT, UnitSupport.ANY, home, contributions)
+    assert counts.sum() == np.minimum(verdicts.sum(axis=1), contributions).sum()
+    assert (counts <= verdicts.sum(axis=0)).all()
+    if contributions == 1:  # no statement is favoured for every unit
+        assert np.count_nonzero(counts) > 5
+
+
+def test_which_statements_a_unit_counts_for_depends_on_that_unit_alone(home: Home) -> None:
+    alone: list[Record] = [("b", str(i), f"text {i}") for i in range(6)]
+    others: list[Record] = [("a", "0", "x"), ("c", "0", "y"), ("c", "1", "z")]
+    with_others = np.array(bounded_counts_of(home, others + alone, "abc", 2))
+    assert (
+        with_others.tolist()
+        == (
+            np.array(bounded_counts_of(home, alone, "b", 2)) + np.array(bounded_counts_of(home, others, "ac", 2))
+        ).tolist()
+    )
+
+
+def test_blocks_of_units_change_no_bounded_count(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    records: list[Record] = [(f"u{i % 17}", str(i), f"text {i % 29}" if i % 5 else None) for i in range(150)]
+    path = write_version(home, home.root / "version", records, [*sorted({unit for unit, _, _ in records}), "zz"])
+    score_version(path, STATEMENTS, REFERENCE, home)
+    asked = [(support, bound) for support in UnitSupport for bound in (1, 3)]
+    whole = [bounded_support_counts(path, STATEMENTS, FINGERPRINT, s, home, c).tolist() for s, c in asked]
+    monkeypatch.setattr(counts_module, "_BIT_MATRIX_BYTES", 40)
+    monkeypatch.setattr("tasks.support.bits._CELLS_AT_ONCE", 64)
+    assert len(counts_module._unit_blocks(counts_module.index_texts(path), len(STATEMENTS))) > 5
+    assert [bounded_support_counts(path, STATEMENTS, FINGERPRINT, s, home, c).tolist() for s, c in asked] == whole
+
+
+def test_without_units_or_with_a_missing_verdict_there_is_no_bounded_count(home: Home, tmp_path: Path) -> None:
+    assert bounded_counts_of(home, [], "", 2) == [0] * len(STATEMENTS)
+    path = write_version(home, tmp_path / "version", [("a", "1", "x")], "a")
+    score_version(path, STATEMENTS[:-1], REFERENCE, home)
+    with pytest.raises(MissingVerdictError):
+        bounded_support_counts(path, STATEMENTS, FINGERPRINT, UnitSupport.ANY, home, 2)

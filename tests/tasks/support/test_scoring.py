@@ -18,6 +18,7 @@ from scripted_models import FAILING_TEXT, STATEMENTS, Record, Scripted, expected
 from schemas.audit import UnitSupport
 from schemas.errors import UserError
 from schemas.statements import Statement
+from tasks.cluster import client
 from tasks.storage.home import Home
 from tasks.support import chunks, cluster, scoring
 from tasks.support.counts import support_counts
@@ -207,7 +208,7 @@ score_version(version, STATEMENTS, Scripted(seconds=0.004, log=log).reference(),
     times = Counter(scored_pairs(log))
     assert len(times) == 160 * 11
     # two chunks for each worker may have begun or wait, each of 0.2 s of 4 ms a pair at first estimate
-    assert sum(times.values()) - len(times) <= kills * 2 * cluster.CPU_COUNT * 75
+    assert sum(times.values()) - len(times) <= kills * 2 * client.CPU_COUNT * 75
     assert len(pids(log)) > kills + 1  # Dask workers took part
     assert_counts_are_right(home, version, records, Scripted(seconds=0.004, log=log).reference())
 
@@ -264,8 +265,7 @@ score_version(version, STATEMENTS, Scripted(fault="raise").reference(), home)
 
 
 def test_dask_processes_listen_on_this_machine_only(home: Home) -> None:
-    with cluster._client(home.private) as client:
-        client.wait_for_workers(1, timeout=60)
+    with client.dask_client(home.private):
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
         listening = [c for p in processes for c in p.net_connections() if c.status == psutil.CONN_LISTEN]
     assert len(listening) > 2
@@ -308,7 +308,7 @@ def user_cluster(monkeypatch: pytest.MonkeyPatch):
 
     options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1, "silence_logs": 100}
     with LocalCluster(n_workers=1, resources={"GPU": 1}, **options) as user_cluster:
-        monkeypatch.setenv(cluster.ADDRESS, user_cluster.scheduler_address)
+        monkeypatch.setenv(client.ADDRESS, user_cluster.scheduler_address)
         yield user_cluster
 
 
@@ -322,17 +322,17 @@ def test_the_users_cluster_is_used_when_it_is_named_and_outlives_the_run(home: H
 def test_a_cluster_without_a_fitting_worker_or_without_a_scheduler_is_named(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "WAIT_SECONDS", 1)
-    monkeypatch.setattr(cluster, "CPU_COUNT", 1)
+    monkeypatch.setattr(client, "WAIT_SECONDS", 1)
+    monkeypatch.setattr(client, "CPU_COUNT", 1)
     on_gpu = ModelReference(name="scripted", entry=ModelEntry(Scripted(), needs_gpu=True))
     version = version_of(home, "version", records_of(3))
-    monkeypatch.setattr(cluster, "WAIT_SECONDS", 30)
+    monkeypatch.setattr(client, "WAIT_SECONDS", 30)
     with pytest.raises(UserError, match="resource GPU"):
         score_version(version, STATEMENTS, on_gpu, home)
-    monkeypatch.setattr(cluster, "WAIT_SECONDS", 1)
-    monkeypatch.setenv(cluster.ADDRESS, "tcp://127.0.0.1:9")
-    with pytest.raises(UserError, match=cluster.ADDRESS):
+    monkeypatch.setattr(client, "WAIT_SECONDS", 1)
+    monkeypatch.setenv(client.ADDRESS, "tcp://127.0.0.1:9")
+    with pytest.raises(UserError, match=client.ADDRESS):
         score_version(version, STATEMENTS, on_gpu, home)
-    monkeypatch.setenv(cluster.ADDRESS, "nonsense://x")
-    with pytest.raises(UserError, match=cluster.ADDRESS):
+    monkeypatch.setenv(client.ADDRESS, "nonsense://x")
+    with pytest.raises(UserError, match=client.ADDRESS):
         score_version(version, STATEMENTS, on_gpu, home)

@@ -30,4 +30,4 @@ def test_the_geometric_margin_never_costs_more_than_one_unit_more() -> None:
     for epsilon in ("0.02", "0.5", "3"):
         laplace = Laplace.calibrated(Fraction(epsilon), Fraction("0.05"))
         geometric = Geometric.calibrated(Fraction(epsilon), Fraction("0.05"))
-        assert abs(geometric.margin_units(100) - laplace.margin_units(100)) <= 1
+        assert abs(geometric.margin_units - laplace.margin_units) <= 1

@@ -1,0 +1,58 @@
+"""A Dask client: of the user's cluster (DASK_SCHEDULER_ADDRESS), or of processes on this machine."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dask.system import CPU_COUNT
+from distributed import Client, LocalCluster
+
+from schemas.errors import UserError
+
+ADDRESS = "DASK_SCHEDULER_ADDRESS"
+WAIT_SECONDS = 60
+_SILENT = logging.CRITICAL + 1
+
+
+@contextmanager
+def dask_client(scratch: Path, workers: int | None = None) -> Iterator[Client]:
+    """A client with at least one worker.
+
+    scratch: private folder for Dask's own files. workers: processes on this machine, None: one a core; the user's
+    cluster has its own number. Raises UserError when the user's cluster does not answer or has no worker.
+    """
+    with _remote_client() if os.environ.get(ADDRESS) else _local_client(scratch, workers or CPU_COUNT) as client:
+        try:
+            client.wait_for_workers(1, timeout=WAIT_SECONDS)
+        except TimeoutError:
+            raise UserError(f"{ADDRESS}: the Dask scheduler has no workers") from None
+        yield client
+
+
+@contextmanager
+def _remote_client() -> Iterator[Client]:
+    try:
+        client = Client(os.environ[ADDRESS], set_as_default=False, timeout=WAIT_SECONDS)
+    except (OSError, ValueError):
+        raise UserError(f"{ADDRESS}: no Dask scheduler answers there; unset it to use this machine") from None
+    with client:
+        yield client
+
+
+@contextmanager
+def _local_client(scratch: Path, workers: int) -> Iterator[Client]:
+    with LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",  # None would open port 8787 to everyone
+        worker_dashboard_address="127.0.0.1:0",
+        memory_limit=0,  # chunks are small; a worker that pauses for memory would stall the run
+        local_directory=str(scratch),
+        silence_logs=_SILENT,
+    ) as cluster:
+        with Client(cluster, set_as_default=False) as client:
+            yield client

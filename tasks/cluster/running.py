@@ -1,0 +1,92 @@
+"""Chunks in flight: as many as keep the workers busy, each tried again when its worker died."""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from distributed import Client, Future, as_completed
+
+ATTEMPTS = 2  # of a chunk whose worker died; Dask itself tries each of them four times
+_LOOK_AGAIN_SECONDS = 5.0
+
+Chunk = TypeVar("Chunk")
+Outcome = TypeVar("Outcome")
+Taken = TypeVar("Taken", contravariant=True)
+
+
+class Driver(Protocol[Chunk, Taken]):
+    """Who hands out the chunks and takes over what came of them, in this process."""
+
+    def take(self) -> Chunk | None:
+        """The next chunk, sized by what is known by then; None at the end."""
+
+    def finished(self, outcome: Taken) -> None:
+        """Take over what came of a chunk; may raise to stop."""
+
+    def lost(self, chunk: Chunk, error: Exception) -> None:
+        """Hear that a chunk gave no answer: its worker died, or it raised."""
+
+    def given_up(self, chunk: Chunk) -> None:
+        """A chunk was lost ATTEMPTS times; raises what its caller should see."""
+
+
+def run_on_dask(
+    client: Client,
+    run: Callable[[Chunk], Outcome],
+    driver: Driver[Chunk, Outcome],
+    resources: Mapping[str, int] | None = None,
+) -> None:
+    """Run chunks until the driver has no more, in any order.
+
+    run: does one chunk in a worker, which finds it by name. resources: of Dask, that each chunk needs.
+    """
+    in_flight: dict[str, tuple[Chunk, int]] = {}
+    running = as_completed([], loop=client.loop)
+    slots = _Slots(client)
+
+    def submit(chunk: Chunk, attempt: int) -> None:
+        key = f"chunk-{secrets.token_hex(8)}"  # Dask would name it after a hash of the arguments
+        in_flight[key] = (chunk, attempt)
+        running.add(client.submit(run, chunk, key=key, pure=False, resources=resources))
+
+    def fill() -> None:
+        for _ in range(slots.wanted() - len(in_flight)):
+            chunk = driver.take()
+            if chunk is None:
+                return
+            submit(chunk, 1)
+
+    fill()
+    for future in running:
+        chunk, attempt = in_flight.pop(future.key)
+        if not _answered(future, driver, chunk):
+            if attempt == ATTEMPTS:
+                driver.given_up(chunk)
+            else:
+                submit(chunk, attempt + 1)
+        fill()
+
+
+def _answered(future: Future, driver: Driver[Chunk, Outcome], chunk: Chunk) -> bool:
+    try:
+        outcome: Outcome = future.result()
+    except Exception as error:  # KilledWorker, CancelledError, a worker without this package, or what the chunk raised
+        driver.lost(chunk, error)
+        return False
+    driver.finished(outcome)
+    return True
+
+
+class _Slots:
+    """How many chunks to keep in flight: two for each worker thread, looked up now and then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._looked, self._wanted = client, float("-inf"), 0
+
+    def wanted(self) -> int:
+        """The number, at least two."""
+        if time.monotonic() - self._looked > _LOOK_AGAIN_SECONDS:
+            self._wanted = 2 * max(1, sum(self._client.nthreads().values()))
+            self._looked = time.monotonic()
+        return self._wanted
