@@ -39,10 +39,13 @@ class Prepared:
 def draw_answer(prepared: Prepared, counts: Sequence[int]) -> AnswerFields:
     """Draw for every group, weight after weight; with n = 0 nothing is drawn and no statement is reached.
 
-    counts: one per statement, in the question's order. Raises ArithmeticError as the noise module does.
+    counts: one per statement, in the question's order. Raises ArithmeticError as the noise module does, and for counts
+    that no bounding of contributions leaves.
     """
     question, groups = prepared.question, prepared.groups
-    n, m = question.partition.n, len(question.statements)
+    n, m, bound = question.partition.n, len(question.statements), question.parameters.contributions
+    if bound is not None and sum(counts) > n * bound:
+        raise ArithmeticError("the support counts are not those of bounded contributions")
     certificates, reasons = [0] * m, [Uncertified.NOT_REACHED if n == 0 else None] * m
     for group in groups if n else ():
         drawn = noise.draw(group.mechanism, group.loss, [counts[at] for at in group.positions], n)

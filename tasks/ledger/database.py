@@ -1,12 +1,14 @@
 """Connections to the release log: one writer at a time, durable when commit returns."""
 
 import os
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
@@ -107,10 +109,24 @@ def _lock(connection: Connection) -> None:
 def _configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves
     cursor = connection.cursor()
-    # the time-out first: switching to WAL waits for other processes too
-    for pragma in (f"busy_timeout={BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in (f"busy_timeout={BUSY_SECONDS * 1000}", "synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
+    _use_wal(cursor)
     cursor.close()
+
+
+def _use_wal(cursor: DBAPICursor) -> None:
+    """Switching to WAL does not always wait for the processes that do the same: ask again until it is so."""
+    patience = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > patience:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _create_private_file(engine: Engine) -> None:

@@ -74,7 +74,7 @@ _COUNTED = {"pure": ("epsilon",), "approximate": ("epsilon", "delta"), "zcdp": (
 _AT_LEAST = "at least this many units support it, except with probability beta"
 _MEANINGS = dict.fromkeys(_PARAMETERS, _AT_LEAST) | {
     "staircase": "at least the share theta of the units supports it, except with probability beta",
-    "discrete_gaussian": "at least this many units support the statement, except with probability beta",
+    "discrete_gaussian": "at least this many units support it, except with probability beta",
     "hist": f"{_AT_LEAST}; a unit counts for at most C statements",
 }
 

@@ -54,12 +54,11 @@ class DiscreteLaplace:
             k += 1
         return k
 
-    def coin(self, beta: Fraction) -> Fraction:
+    def coin(self, beta: Fraction, k: int) -> Fraction:
         """q of the frontier mechanism (spec 1.3), rounded down to a multiple of 2^-128; in [0, 1].
 
-        With k = margin(beta), Pr[G > k] + q Pr[G = k] <= beta, with equality up to the rounding.
+        k: margin(beta). Pr[G > k] + q Pr[G = k] <= beta, with equality up to the rounding.
         """
-        k = self.margin(beta)
         down, up = self._contexts(k)
         beyond, here = self.upper_tail(k + 1), self.upper_tail(k)
         spare = down.subtract(_decimal(beta, down), beyond.high)

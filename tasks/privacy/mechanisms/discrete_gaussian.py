@@ -34,7 +34,7 @@ class DiscreteGaussianMechanism(PerCount):
     releasable: ClassVar[bool] = True
     answers_every_threshold: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"delta"})
-    meaning: ClassVar[str] = "at least this many units support the statement, except with probability beta"
+    meaning: ClassVar[str] = "at least this many units support it, except with probability beta"
 
     sigma: Fraction
     beta: Fraction

@@ -24,4 +24,4 @@ class Frontier(Geometric):
     @cached_property
     def coin(self) -> Fraction:
         """q = (beta - Pr[G > k]) / Pr[G = k], rounded down."""
-        return self.law.coin(self.beta)
+        return self.law.coin(self.beta, self.margin)

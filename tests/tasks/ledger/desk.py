@@ -34,7 +34,7 @@ PARAMETERS: dict[str, dict[str, str | int]] = {
     "geometric": {},
     "staircase": {"theta": "0.05"},
     "discrete_gaussian": {"delta": "0.00001"},
-    "hist": {"contributions": 2},
+    "hist": {"contributions": 5},
     "svt": {"theta": "0.05", "selected": 2, "selection_share": "0.5"},
     "topk": {"selected": 2, "selection_share": "0.5"},
 }

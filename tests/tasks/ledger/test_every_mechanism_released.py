@@ -20,7 +20,7 @@ from tasks.ledger.verifier import _MEANINGS, _PARAMETERS, verify
 from tasks.privacy.mechanisms import RELEASE_MECHANISMS
 
 TEXTS = tuple(f"Statement {number}." for number in range(12))
-COUNTS = [0, 100, 50, 3, 97, 51, 49, 5, 6, 20, 80, 1]
+COUNTS = [0, 100, 50, 3, 97, 51, 49, 5, 6, 20, 80, 1]  # of 100 units, each of which supports at most 5 of them
 KILLED = 9
 SURE = Decimal("1e-30")  # with 900 nats the margin is still 0
 WEIGHTED = [name for name, kind in RELEASE_MECHANISMS.items() if "weights" in kind.takes]
@@ -100,7 +100,7 @@ CHANGED: dict[str, tuple[str, dict[str, str | int]]] = {
     "theta": ("staircase", {"theta": "0.06"}),
     "theta of the selection": ("svt", {"theta": "0.06", "selected": 2, "selection_share": "0.5"}),
     "delta": ("discrete_gaussian", {"delta": "0.00002"}),
-    "contributions": ("hist", {"contributions": 3}),
+    "contributions": ("hist", {"contributions": 6}),
     "selected": ("topk", {"selected": 3, "selection_share": "0.5"}),
     "selection_share": ("topk", {"selected": 2, "selection_share": "0.51"}),
 }
@@ -159,6 +159,14 @@ def test_another_threshold_is_free_where_the_answer_holds_at_it_and_refused_wher
                 ask_of(question.release_key, Decimal("0.2"))
     export(desk, question)
     assert len(desk.charges()) == 1
+
+
+def test_counts_that_were_not_bounded_are_never_given_noise(desk: Desk) -> None:
+    """462 supports of 100 units cannot be left where each counts for at most four."""
+    question = question_of(capped(desk), "hist", parameters={"contributions": 4})
+    with pytest.raises(ArithmeticError, match="bounded contributions") as caught:
+        desk.log.seal(question, COUNTS)
+    assert "462" not in str(caught.value) and desk.charges() == []
 
 
 def test_a_staircase_certifies_the_threshold_or_nothing(desk: Desk) -> None:

@@ -177,6 +177,12 @@ FORGED: dict[str, tuple[Callable[[Document], None], str]] = {
     ),
     "an earlier release about an unknown partition": (link(EARLIER, "partition", "east"), "registration: a release"),
     "an entry of an unknown kind": (put("chain", OTHER_CAP, "kind", value="note"), "format: kind"),
+    "an earlier release with a delta on a pure account": (link(EARLIER, "delta", "0.1"), "budget: a pure account with"),
+    "another composition from some cap on": (
+        every(link(LOWER_CAP, "composition", "approximate"), link(LOWER_CAP, "delta", "0.1")),
+        "budget: the account's composition changed",
+    ),
+    "a cap on what the account does not count": (link(CAP, "rho", "1"), "budget: a cap does not count"),
     "edition 2 called 1": (put(*QUESTION, "edition", value=1), "entries: the same question was answered twice"),
     "edition -7": (put(*QUESTION, "edition", value=-7), "malformed: format"),
     "edition 0": (put(*QUESTION, "edition", value=0), "format: the edition"),

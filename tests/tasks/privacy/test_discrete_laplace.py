@@ -45,7 +45,8 @@ def test_the_margin_is_the_smallest_that_keeps_the_error(rate: Fraction, beta: F
 @given(rates, betas)
 def test_the_coin_spends_what_the_margin_left_and_never_more(rate: Fraction, beta: Fraction) -> None:
     law = DiscreteLaplace(rate)
-    k, q = law.margin(beta), law.coin(beta)
+    k = law.margin(beta)
+    q = law.coin(beta, k)
     here, beyond = tail_bounds(k, rate), tail_bounds(k + 1, rate)
     assert 0 <= q <= 1 and (q * 2**128).denominator == 1
     assert beyond[1] + q * (here[1] - beyond[0]) <= beta
