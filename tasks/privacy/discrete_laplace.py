@@ -42,14 +42,15 @@ class DiscreteLaplace:
     def upper_tail(self, j: int) -> Interval:
         """Pr[G >= j], relative width below 1e-40 (absolute, for j <= 0)."""
         down, up = self._contexts(j)
-        one_plus = Interval(down.add(1, self._power(1).low), up.add(1, self._power(1).high))
+        a = self._power(1)
+        one_plus = Interval(down.add(1, a.low), up.add(1, a.high))
         power = self._power(j if j >= 1 else 1 - j)
         tail = Interval(down.divide(power.low, one_plus.high), up.divide(power.high, one_plus.low))
         return tail if j >= 1 else Interval(down.subtract(1, tail.high), up.subtract(1, tail.low))
 
     def margin(self, beta: Fraction) -> int:
         """The smallest k >= 0 with Pr[G > k] <= beta; where 60 digits cannot decide, the larger one."""
-        k = max(0, math.ceil(self._log_ratio(beta)) - 3)
+        k = max(0, math.ceil(self._log_ratio(beta)) - 1)  # right to dozens of digits, so one below is safely too small
         while not at_most(self.upper_tail(k + 1), beta):
             k += 1
         return k
