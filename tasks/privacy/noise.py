@@ -20,6 +20,7 @@ from tasks.privacy.discrete_laplace import COIN_DENOMINATOR
 from tasks.privacy.mechanisms.discrete_gaussian import DiscreteGaussianMechanism
 from tasks.privacy.mechanisms.geometric import Geometric
 from tasks.privacy.mechanisms.hist import Hist
+from tasks.privacy.mechanisms.integer_noise import IntegerNoise
 from tasks.privacy.mechanisms.protocol import Mechanism
 from tasks.privacy.mechanisms.selecting import Selecting
 from tasks.privacy.mechanisms.staircase import Staircase
@@ -88,7 +89,7 @@ def _certify_vector(
     rho = Fraction(measurement.map(root_up(Fraction(len(counts)))))
     _require(Fraction(sigma) == mechanism.sigma and loss.rho is not None and rho <= loss.rho)
     noisy: list[int] = measurement(list(counts))
-    return [value - mechanism.margin for value in noisy], _no_reasons(counts)
+    return _margin_and_coin(mechanism, noisy), _no_reasons(counts)
 
 
 def _select_sparse(mechanism: Svt, loss: Loss, counts: Sequence[int]) -> tuple[list[int], Reasons]:
@@ -134,7 +135,7 @@ def _certify_selected(
     return values, reasons
 
 
-def _margin_and_coin(mechanism: Geometric, noisy: Sequence[int]) -> list[int]:
+def _margin_and_coin(mechanism: IntegerNoise, noisy: Sequence[int]) -> list[int]:
     coins = _coins(mechanism.coin, len(noisy))
     return [value - mechanism.margin + coin for value, coin in zip(noisy, coins, strict=True)]
 

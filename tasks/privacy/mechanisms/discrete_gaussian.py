@@ -15,7 +15,8 @@ import numpy as np
 from tasks.privacy.accounting import Loss, gaussian_loss
 from tasks.privacy.design import Design, DesignError, check_parameters
 from tasks.privacy.discrete_gaussian import DiscreteGaussian, sampler_sigma
-from tasks.privacy.mechanisms.protocol import Certificates, Counts, CountVector, PerCount, Probabilities
+from tasks.privacy.mechanisms.integer_noise import IntegerNoise
+from tasks.privacy.mechanisms.protocol import Certificates, Counts, CountVector, Probabilities
 from tasks.privacy.thresholds import threshold_units
 from tasks.privacy.zcdp import largest_rho
 
@@ -24,7 +25,7 @@ _LARGEST_TABLE = 2**22
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianMechanism(PerCount):
+class DiscreteGaussianMechanism(IntegerNoise):
     """rho-zCDP, hence (epsilon, delta)-DP, certificates with Pr[C_j > N_j] = Pr[Z > k] <= beta.
 
     sigma: of the noise, in units; the double that the sampler gets. beta: error of one certificate, exact.
@@ -59,28 +60,6 @@ class DiscreteGaussianMechanism(PerCount):
     def law(self) -> DiscreteGaussian:
         """The law of the noise on one count."""
         return DiscreteGaussian(self.sigma)
-
-    @cached_property
-    def margin(self) -> int:
-        """k >= 0, the smallest with Pr[Z > k] <= beta."""
-        return self.law.margin(self.beta)
-
-    @property
-    def coin(self) -> Fraction:
-        """Probability that the certificate is one higher; none here."""
-        return Fraction(0)
-
-    @property
-    def margin_units(self) -> Fraction:
-        """k."""
-        return Fraction(self.margin)
-
-    def emit_probability(self, count: int, n: int, theta: Fraction) -> float:
-        """Pr[N + Z - k >= t]."""
-        threshold = threshold_units(n, theta)
-        if n == 0 or threshold == 0:
-            return float(n > 0)
-        return float(self.law.upper_tail(threshold - count + self.margin))
 
     def emit_probabilities(self, counts: CountVector, n: int, theta: Fraction) -> Probabilities:
         """Elementwise `emit_probability`; by one sum in doubles, to about 1e-12 relative, where sigma is below 1e5."""

@@ -11,12 +11,13 @@ import numpy as np
 from tasks.privacy.accounting import Loss, pure_loss
 from tasks.privacy.design import Design, DesignError, check_parameters
 from tasks.privacy.discrete_laplace import DiscreteLaplace, sampler_scale
-from tasks.privacy.mechanisms.protocol import Certificates, Counts, CountVector, PerCount, Probabilities
+from tasks.privacy.mechanisms.integer_noise import IntegerNoise
+from tasks.privacy.mechanisms.protocol import Certificates, Counts, CountVector, Probabilities
 from tasks.privacy.thresholds import threshold_units
 
 
 @dataclass(frozen=True)
-class Geometric(PerCount):
+class Geometric(IntegerNoise):
     """epsilon-DP certificate with Pr[C > N] = Pr[G > k] <= beta.
 
     scale: of the noise, in units; the double that the sampler gets (or, in studies, its nearest fraction).
@@ -59,30 +60,6 @@ class Geometric(PerCount):
     def law(self) -> DiscreteLaplace:
         """The law of the noise, with its real rate."""
         return DiscreteLaplace(1 / self.scale)
-
-    @cached_property
-    def margin(self) -> int:
-        """k >= 0, the smallest with Pr[G > k] <= beta."""
-        return self.law.margin(self.beta)
-
-    @property
-    def coin(self) -> Fraction:
-        """Probability that the certificate is one higher; none here."""
-        return Fraction(0)
-
-    @property
-    def margin_units(self) -> Fraction:
-        """k."""
-        return Fraction(self.margin)
-
-    def emit_probability(self, count: int, n: int, theta: Fraction) -> float:
-        """Pr[N + G - k + B >= t]."""
-        threshold = threshold_units(n, theta)
-        if n == 0 or threshold == 0:
-            return float(n > 0)
-        needed = threshold - count + self.margin
-        with_coin, without = float(self.law.upper_tail(needed - 1)), float(self.law.upper_tail(needed))
-        return without + float(self.coin) * (with_coin - without)
 
     def emit_probabilities(self, counts: CountVector, n: int, theta: Fraction) -> Probabilities:
         """All at once in doubles, about 1e-12 of each `emit_probability`."""
