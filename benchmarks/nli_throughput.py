@@ -18,7 +18,8 @@ from statistics import median
 import numpy as np
 import onnxruntime as ort
 
-from tasks.inference.encoder import EncoderFiles, PairEncoder, load_tokenizer, usable_cores
+from tasks.inference.encoder import EncoderFiles, PairEncoder, usable_cores
+from tasks.inference.pairs import MAX_PAIR_TOKENS, load_tokenizer
 from tasks.support.nli import NliModel, nli_mini_files
 
 SENTENCES = (
@@ -66,6 +67,7 @@ def bare_session(
     options.intra_op_num_threads = usable_cores()
     session = ort.InferenceSession(onnx_path, options, providers=["CPUExecutionProvider"])
     tokenizer = load_tokenizer(files.tokenizer)
+    tokenizer.enable_truncation(MAX_PAIR_TOKENS, strategy="only_first")
     encoded = sorted((tokenizer.encode(t, s) for t in texts for s in statements), key=lambda pair: len(pair.ids))
     feeds = []
     for start in range(0, len(encoded), batch):

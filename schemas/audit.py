@@ -1,13 +1,17 @@
 """What one statement-support audit is asked. A flag, a YAML key and a field of these models have one name."""
 
+import unicodedata
 from decimal import Decimal
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from schemas.corpora import CorpusSettings
+from schemas.domain_files import unprintable
 from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
+
+MAX_ORIGIN_CHARACTERS = 200
 
 
 class Scope(StrEnum):
@@ -25,11 +29,33 @@ class UnitSupport(StrEnum):
     ALL = "all"
 
 
+class PremiseWindows(StrEnum):
+    """What an NLI model reads of a record that is longer than it can read at once.
+
+    `truncate`: its beginning. `max`: all of it, in overlapping windows; the window that leads most decides.
+    """
+
+    TRUNCATE = "truncate"
+    MAX = "max"
+
+
 class Uncertified(StrEnum):
     """Why a statement has no certificate: the selection passed it over, or had stopped before (or n = 0)."""
 
     NOT_SELECTED = "not_selected"
     NOT_REACHED = "not_reached"
+
+
+def _origin(value: str) -> str:
+    text = unicodedata.normalize("NFC", value).strip()
+    if not 1 <= len(text) <= MAX_ORIGIN_CHARACTERS:
+        raise ValueError(f"must have 1 to {MAX_ORIGIN_CHARACTERS} characters")
+    if reason := unprintable(text):
+        raise ValueError(reason)
+    return text
+
+
+ReportOrigin = Annotated[str, AfterValidator(_origin)]
 
 
 class ProposalSettings(BaseModel):
@@ -46,13 +72,36 @@ class ProposalSettings(BaseModel):
     """Text file with one statement a line, which may end in TAB and a public weight; needs --declare-blind."""
     declare_blind: bool = False
     """The statements in --statements-file were written without looking at the records."""
+    report: str | None = None
+    """Released plain or Markdown text (path or fsspec URL), each of whose claims is certified; needs --report-origin
+    and --declare-released."""
+    report_origin: ReportOrigin | None = None
+    """Where the text of --report came from, in a few words; it is published with the certificates."""
+    declare_released: bool = False
+    """The text of --report was released already; it does not come from looking at the records now."""
 
     @model_validator(mode="after")
     def _one_blind_source(self) -> Self:
-        if (self.domain is None) == (self.statements_file is None):
-            raise ValueError("domain: give either a domain or a statements_file")
+        sources = (self.domain, self.statements_file, self.report)
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("domain: give either a domain or a statements_file or a report, and one of them only")
         if self.statements_file is not None and not self.declare_blind:
             raise ValueError("declare_blind: say that the statements were written without looking at the records")
+        return self
+
+    @model_validator(mode="after")
+    def _report_is_declared(self) -> Self:
+        if self.report is None:
+            if self.report_origin is not None or self.declare_released:
+                raise ValueError("report: report_origin and declare_released speak of a report, and there is none")
+            return self
+        if self.report_origin is None:
+            raise ValueError("report_origin: say where the report came from")
+        if not self.declare_released:
+            raise ValueError(
+                "declare_released: say that the report was released already, and does not come from looking at the "
+                "records now"
+            )
         return self
 
 
@@ -61,7 +110,11 @@ class ScoringSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     model: str = "cross-encoder/nli-deberta-v3-base"
-    """Support model: cross-encoder/nli-deberta-v3-base (needs a hub or a cached copy), nli-mini or keyword."""
+    """Support model: cross-encoder/nli-deberta-v3-base (needs a hub or a cached copy), nli-mini or keyword; any other
+    NLI cross-encoder in ONNX form as OWNER/NAME@COMMIT of a hub or as a folder (./FOLDER)."""
+    premise_windows: PremiseWindows = PremiseWindows.TRUNCATE
+    """What an NLI model reads of a long record: its first 384 word pieces with the statement (truncate), or all of it
+    in overlapping windows, any of which may support the statement (max)."""
     unit_support: UnitSupport = UnitSupport.ANY
     """A unit supports a statement when any of its records does, or when all of them do."""
 

@@ -1,6 +1,6 @@
 """Settings from a file and flags: exact, refused by name in one line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     try:
         content = load_yaml(path.read_text(encoding="utf-8"))
     except OSError:
-        raise UserError("settings file: there is none, or it may not be read") from None
+        raise UserError(f"settings file: there is none at {str(path)!r}, or it may not be read") from None
     except UnicodeDecodeError:
         raise UserError("settings file: not UTF-8") from None
     if not isinstance(content, dict):
@@ -31,14 +31,41 @@ def build(model: type[Settings], *layers: Mapping[str, Any]) -> Settings:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UserError("; ".join(_says(problem) for problem in error.errors(include_input=False))) from None
+        raise UserError("; ".join(_says(problem, values) for problem in error.errors(include_input=False))) from None
 
 
-def _says(problem: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in problem["loc"])
+# What pydantic finds -> in plain words, with the numbers of its context
+_PLAIN = {
+    "extra_forbidden": "unknown setting",
+    "missing": "is required",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be greater than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "enum": "must be {expected}",
+    "literal_error": "must be {expected}",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "tuple_type": "must be a list",
+    "string_too_short": "must not be shorter than {min_length} in characters",
+    "string_too_long": "must not be longer than {max_length} in characters",
+}
+
+
+def _says(problem: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     message = str(problem["msg"]).removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        message = "unknown setting"
-    if problem["type"] == "missing":
-        message = "is required"
+    if problem["type"] in _PLAIN:
+        message = _PLAIN[problem["type"]].format(**problem.get("ctx", {}))
+    place = _place(problem["loc"], values)
     return f"{place}: {message}" if place else message
+
+
+def _place(parts: Sequence[str | int], values: Mapping[str, Any]) -> str:
+    """The setting; of one that was given as a list of several, the value too, counted from 1."""
+    if not parts:
+        return ""
+    given = values.get(str(parts[0]))
+    is_one = not isinstance(given, list | tuple) or len(given) < 2
+    inner = [f"value {part + 1}" if isinstance(part, int) else part for part in parts[1:]]
+    return ", ".join([str(parts[0]), *([] if is_one else inner)])

@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from schemas.audit import Scope
 from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
@@ -13,6 +13,9 @@ from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
 MAX_CELLS = 10_000
 TABLE_SUFFIXES = (".parquet", ".csv")
 PLOT_SUFFIX = ".svg"
+SWEPT = {"sweep_epsilon": "epsilon", "sweep_statements": "statements", "sweep_theta": "theta"}
+
+_Statements = Annotated[Whole, Field(ge=1, le=100_000)]
 
 
 class PlanSettings(BaseModel):
@@ -21,12 +24,12 @@ class PlanSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     n: Whole = Field(ge=1, le=10**12)
     """Units of the partition."""
-    statements: Whole = Field(default=200, ge=1, le=100_000)
-    """Distinct candidates that share the budget."""
+    statements: _Statements = 200
+    """Distinct candidates of the release; without it the first of --sweep-statements."""
     theta: Theta
-    """Reporting threshold, a share of the units."""
+    """Reporting threshold, a share of the units; without it the first of --sweep-theta."""
     epsilon: Epsilon
-    """Privacy loss of the whole release, in nats."""
+    """Privacy loss of the whole release, in nats; without it the first of --sweep-epsilon."""
     delta: Delta | None = None
     """Probability of the (epsilon, delta) guarantee; gaussian and discrete_gaussian need it."""
     beta: Beta = Decimal("0.05")
@@ -46,12 +49,12 @@ class PlanSettings(BaseModel):
     prior_file: str | None = None
     """Text file with one public support a line, in place of --prior."""
     advice: bool = False
-    """Compare all mechanisms at this n, with the best contributions, selected and selection_share under the prior."""
+    """Compare all mechanisms at this n, each with its best own parameters under the prior."""
     releases: Whole | None = Field(default=None, ge=1, le=100_000)
     """Releases like this one, planned in advance: what they lose together."""
     sweep_epsilon: tuple[Epsilon, ...] = ()
     """Plan at each of these epsilons, in place of the one."""
-    sweep_statements: tuple[Whole, ...] = ()
+    sweep_statements: tuple[_Statements, ...] = ()
     """Plan at each of these numbers of statements."""
     sweep_theta: tuple[Theta, ...] = ()
     """Plan at each of these thresholds."""
@@ -64,11 +67,19 @@ class PlanSettings(BaseModel):
     model: str = "cross-encoder/nli-deberta-v3-base"
     """Support model, for the hours."""
 
-    @field_validator("sweep_statements")
+    @model_validator(mode="before")
     @classmethod
-    def _statements_in_range(cls, values: tuple[int, ...]) -> tuple[int, ...]:
-        if any(not 1 <= value <= 100_000 for value in values):
-            raise ValueError("each must be between 1 and 100000")
+    def _first_of_the_sweep(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        absent = [(swept, name) for swept, name in SWEPT.items() if values.get(name) is None and values.get(swept)]
+        return values | {name: _first(name, values[swept]) for swept, name in absent}
+
+    @field_validator(*SWEPT)
+    @classmethod
+    def _each_once(cls, values: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+        if len(set(values)) < len(values):
+            raise ValueError("a value is given twice")
         return values
 
     @model_validator(mode="after")
@@ -79,22 +90,24 @@ class PlanSettings(BaseModel):
             raise ValueError(f"output: the file must end in {' or '.join(TABLE_SUFFIXES)}")
         if self.plot is not None and Path(self.plot).suffix != PLOT_SUFFIX:
             raise ValueError(f"plot: the file must end in {PLOT_SUFFIX}")
+        if self.prior_file is not None and "prior" in self.model_fields_set:
+            raise ValueError("prior: give either a prior or a prior_file")
         return self
 
     @property
     def epsilons(self) -> tuple[Decimal, ...]:
-        """Of the sweep, ascending and each once; the one epsilon without a sweep. The other axes alike."""
-        return tuple(sorted(set(self.sweep_epsilon))) or (self.epsilon,)
+        """Of the sweep, ascending; the one epsilon without a sweep. The other axes alike."""
+        return tuple(sorted(self.sweep_epsilon)) or (self.epsilon,)
 
     @property
     def numbers_of_statements(self) -> tuple[int, ...]:
         """See `epsilons`."""
-        return tuple(sorted(set(self.sweep_statements))) or (self.statements,)
+        return tuple(sorted(self.sweep_statements)) or (self.statements,)
 
     @property
     def thetas(self) -> tuple[Decimal, ...]:
         """See `epsilons`."""
-        return tuple(sorted(set(self.sweep_theta))) or (self.theta,)
+        return tuple(sorted(self.sweep_theta)) or (self.theta,)
 
     @property
     def sweeps(self) -> bool:
@@ -105,6 +118,15 @@ class PlanSettings(BaseModel):
     def cells(self) -> int:
         """How many plans the sweep has."""
         return len(self.epsilons) * len(self.numbers_of_statements) * len(self.thetas)
+
+
+def _first(name: str, swept: Any) -> Any:
+    """The first value of a sweep, or any good one where the sweep itself will be refused."""
+    kinds: dict[str, Any] = {"epsilon": Epsilon, "statements": _Statements, "theta": Theta}
+    try:
+        return TypeAdapter(kinds[name]).validate_python(next(iter(swept)))
+    except (ValidationError, TypeError):
+        return 1
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:

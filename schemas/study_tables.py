@@ -74,10 +74,12 @@ STUDY_CELLS = pa.schema(
         _required("beta_per_statement", pa.float64()),
         _required("margin_units", pa.float64()),
         _required("margin_share", pa.float64()),
-        _required("confidence", pa.float64()),  # of each interval
+        # of each interval; it speaks of the statements that the seeds sampled
+        _required("confidence", pa.float64()),
         *_INTERVALS,
         _optional("mean_support_share", pa.float64()),  # of what was emitted
         _optional("exact_emit_rate_share", pa.float64()),  # expectation over the universe; null where none is exact
+        _optional("exact_emit_rate_of_sample_share", pa.float64()),  # over the statements that the seeds sampled
         _optional("theorem4_lower_share", pa.float64()),
         _optional("theorem4_upper_share", pa.float64()),
         _required("slack_hoeffding_999_share", pa.float64()),  # of a mean over one report's candidates, error 0.001

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationEr
 from schemas.errors import UserError
 
 MAX_DIGITS = 60
+MAX_WEIGHT_DIGITS = 12  # whole weights without a common divisor then have at most 24
 MAX_EXPONENT = 400  # 5e-324 is a legal, exact request; 1e-999999999 would be a denial of service
 
 
@@ -18,7 +19,7 @@ def exact_decimal(value: object) -> Decimal:
     if isinstance(value, float):
         raise ValueError("must be an exact decimal: a binary float is already rounded, write Decimal('0.1')")
     if not isinstance(value, int | Decimal):
-        raise ValueError(f"must be a number, not {type(value).__name__}")
+        raise ValueError(f"must be a number, not {_kind(value)}")
     number = Decimal(value)
     if number.is_nan():
         raise ValueError("must be a number, not NaN")
@@ -60,6 +61,8 @@ def _weight(value: object) -> Decimal:
     number = exact_decimal(value)
     if not Decimal("0.000001") <= number <= 1_000_000:
         raise ValueError("must be between 0.000001 and 1000000")
+    if len(number.normalize(Context(prec=MAX_DIGITS)).as_tuple().digits) > MAX_WEIGHT_DIGITS:
+        raise ValueError(f"must have at most {MAX_WEIGHT_DIGITS} significant digits")
     return number
 
 
@@ -69,7 +72,15 @@ def whole_number(value: object) -> int:
         raise ValueError("must be a whole number, not a boolean")
     if isinstance(value, int):
         return value
-    raise ValueError(f"must be a whole number, not {type(value).__name__}")
+    if isinstance(value, Decimal | float):
+        raise ValueError("must be a whole number, written in digits only")
+    raise ValueError(f"must be a whole number, not {_kind(value)}")
+
+
+def _kind(value: object) -> str:
+    """In words of the user, who never wrote a type."""
+    names: dict[type, str] = {str: "text", list: "a list", tuple: "a list", dict: "a mapping"}
+    return "nothing" if value is None else names.get(type(value), type(value).__name__)
 
 
 _text = PlainSerializer(decimal_text, return_type=str)

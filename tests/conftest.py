@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from running_engine import engine, language_model, language_server, shared_key  # noqa: F401 (fixtures)
 
 from tasks.storage.home import Home, initialise_home
 

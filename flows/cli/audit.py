@@ -25,6 +25,8 @@ def command(source: str, as_json: bool, **flags: object) -> None:
       privcert audit reviews.parquet --corpus reviews --text text --id id --unit author \\
           --domain restaurant-reviews --epsilon 2 --theta 0.05
       privcert audit audit.yaml --theta 0.10
+      privcert audit reviews.parquet --corpus reviews --unit author --epsilon 2 --theta 0.05 \\
+          --report summary.md --report-origin "summary of May, published on our site" --declare-released
     """
     is_file = Path(source).suffix.lower() in (".yaml", ".yml")
     layers = [read_settings_file(Path(source))] if is_file else [{"source": source}]

@@ -104,22 +104,26 @@ def check(as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--epsilon", type=EXACT, help="Charged for what was lost, in nats.")
-@click.option("--delta", type=EXACT, help="Charged beside epsilon; 0 where it is not said.")
+@click.option("--epsilon", type=EXACT, help="Charged for what was lost, in nats; needs --delta.")
+@click.option("--delta", type=EXACT, help="Charged beside epsilon; 0 only if nothing that was lost had one.")
 @click.option("--rho", type=EXACT, help="Charged to zcdp accounts; epsilon^2 / 2 where it is not said and delta is 0.")
 @click.option("--reason", required=True, help="Why the log is behind its releases. Public: it is chained.")
 @json_option
 def accept_gap(epsilon: object, delta: object, rho: object, reason: str, as_json: bool) -> None:
     """After a restored backup: charge every account for the lost releases, and go on.
 
-    Say what no account lost more of; each is charged the amounts that it adds up.
+    Say what no account lost more of; each is charged the amounts that it adds up, and what an account adds up must be
+    said. An account that comes back later, or a new one, can add up only what was said.
 
-    Example: privcert budget accept-gap --epsilon 2 --reason "log restored from Sunday's backup"
+    \b
+    Examples:
+      privcert budget accept-gap --epsilon 2 --delta 0 --reason "log restored from Sunday's backup"
+      privcert budget accept-gap --epsilon 2 --delta 0.00001 --rho 0.1 --reason "the same"
     """
     from flows.cli.summary import amounts_text
     from tasks.ledger.log import ReleaseLog
 
-    lost = _stated(epsilon, delta, rho)
+    lost = _stated(epsilon, delta, rho, may_be_pure=True)
     ReleaseLog(present_home()).accept_gap(lost["epsilon"], reason, delta=lost["delta"], rho=lost["rho"])
     written = {name: decimal_text(amount) for name, amount in lost.items() if amount is not None}
     if as_json:
@@ -128,8 +132,10 @@ def accept_gap(epsilon: object, delta: object, rho: object, reason: str, as_json
         click.echo(f"charged {amounts_text(written)} to every account")
 
 
-def _stated(epsilon: object, delta: object, rho: object) -> dict[str, Decimal | None]:
-    """The amounts that were given, checked by name."""
+def _stated(epsilon: object, delta: object, rho: object, *, may_be_pure: bool = False) -> dict[str, Decimal | None]:
+    """The amounts that were given, checked by name; may_be_pure: a delta of 0 is one too."""
+    if may_be_pure and isinstance(delta, int | Decimal) and delta == 0:
+        return {**_stated(epsilon, None, rho), "delta": Decimal(0)}
     return {
         "epsilon": None if epsilon is None else epsilon_of(epsilon, "epsilon"),
         "delta": None if delta is None else delta_of(delta, "delta"),

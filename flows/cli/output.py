@@ -9,6 +9,8 @@ import click
 from tasks.storage.home import Home, default_home, initialise_home, open_home, release_zone
 
 _WIDE = 160  # columns, where nobody watches
+_LONGEST_WORD = 24  # of text: a longer one is folded
+_PADDING = 3  # columns between two cells
 
 
 def print_json(value: Mapping[str, object]) -> None:
@@ -17,20 +19,29 @@ def print_json(value: Mapping[str, object]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
-    """A table for the terminal; text that looks like markup is printed as it is. A file or a pipe gets wide lines."""
+    """A table for the terminal; text that looks like markup is printed as it is. A file or a pipe gets wide lines.
+
+    Only columns of words are folded, between words; a table that needs more columns than the terminal has is wider.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=None if title is None else Text(title), title_justify="left", box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(Text(column))
+    table.show_edge = table.pad_edge = False
+    needed = 0
+    for place, column in enumerate(columns):
+        cells = [column, *(str(row[place]) for row in rows)]
+        is_words = any(" " in cell for cell in cells[1:])
+        widest = max(len(word) for cell in cells for word in ((cell.split() or [""]) if is_words else [cell]))
+        narrowest = max(min(widest, _LONGEST_WORD), len(column)) if is_words else widest
+        table.add_column(Text(column), no_wrap=not is_words, overflow="fold", min_width=narrowest)
+        needed += narrowest + _PADDING
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row))
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE
+    console.width = max(console.width if console.is_terminal else _WIDE, needed)
     console.print(table)
 
 

@@ -25,7 +25,7 @@ def command(as_json: bool, **values: Any) -> None:
     Examples:
       privcert plan --n 1800 --statements 200 --theta 0.05 --epsilon 10 --records 5000
       privcert plan --n 1800 --theta 0.05 --epsilon 10 --delta 1e-5 --advice
-      privcert plan --n 1800 --theta 0.05 --epsilon 10 --sweep-epsilon 1,4,10 --sweep-statements 50,200 \\
+      privcert plan --n 1800 --theta 0.05 --sweep-epsilon 1,4,10 --sweep-statements 50,200 \\
           --plot sweep.svg --output sweep.parquet
     """
     from tasks.plans.facts import advice_facts, limit_facts, plan_facts, release_facts
@@ -44,7 +44,7 @@ def command(as_json: bool, **values: Any) -> None:
         raise UserError(str(error)) from None
     facts |= {"sweep": [plan_row(asked, cell) for cell in cells]} if asked.sweeps else {}
     facts |= cost
-    _write(asked, cells)
+    facts |= _write(asked, cells)
     if as_json:
         print_json(facts)
     else:
@@ -60,10 +60,15 @@ def _checked(asked: PlanSettings) -> "Prior":
 
     if asked.mechanism not in MECHANISMS:
         raise UserError(f"mechanism: unknown mechanism {asked.mechanism!r}; known: {', '.join(MECHANISMS)}")
+    needed = ("delta", "contributions", "selected", "selection_share")
+    missing = [n for n in needed if n in MECHANISMS[asked.mechanism].takes and getattr(asked, n) is None]
+    if missing:
+        raise UserError("; ".join(f"{name}: {asked.mechanism} needs it" for name in missing))
     return prior_of(asked.prior, asked.prior_file)
 
 
-def _write(asked: PlanSettings, cells: list["Cell"]) -> None:
+def _write(asked: PlanSettings, cells: list["Cell"]) -> dict[str, object]:
+    """The files that were written."""
     if asked.output is not None:
         from tasks.plans.table import plan_row, write_plans
 
@@ -72,6 +77,8 @@ def _write(asked: PlanSettings, cells: list["Cell"]) -> None:
         from tasks.plans.plot import write_plot
 
         write_plot(asked.plot, asked, cells)
+    files = [path for path in (asked.output, asked.plot) if path is not None]
+    return {"files": files} if files else {}
 
 
 def _cost(asked: PlanSettings) -> dict[str, object]:

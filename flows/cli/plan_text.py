@@ -1,44 +1,62 @@
 """A plan as text, at most 100 columns wide."""
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import click
 
+from flows.cli.advice_text import POWERS, parameters, print_advice, support
 from flows.cli.output import print_table
 
 Facts = Mapping[str, Any]
-POWERS = ("0.5", "0.8", "0.95")
+_NEAR_ONE = 0.999
 
 
 def print_plan(facts: Facts) -> None:
-    """Everything that the plan found, the sweep last."""
-    click.echo("\n".join([*_power_lines(facts), *_limit_lines(facts), *_release_lines(facts), *_cost_lines(facts)]))
+    """Everything that the plan found, the sweep and the files last."""
+    lines = [*_power_lines(facts), *_limit_lines(facts), *_reader_lines(facts), *_release_lines(facts)]
+    click.echo("\n".join([*lines, *_cost_lines(facts)]))
     if "advice" in facts:
-        _print_advice(facts)
+        print_advice(facts)
     if "sweep" in facts:
         _print_sweep(facts["sweep"])
+    for path in facts.get("files", ()):
+        click.echo(f"{'file':<26}{path}")
+
+
+def at_most(bound: float) -> str:
+    """An upper bound with four significant digits, rounded up; near 1 by its distance from 1."""
+    if bound >= 1:
+        return "1 (no bound)"
+    if bound > _NEAR_ONE:
+        return f"1 - {_rounded(1 - Decimal(bound), 2, ROUND_FLOOR):g}"
+    return f"{_rounded(Decimal(bound), 4, ROUND_CEILING):g}"
+
+
+def _rounded(value: Decimal, digits: int, direction: str) -> Decimal:
+    return Context(prec=digits, rounding=direction).plus(value)
 
 
 def _power_lines(facts: Facts) -> list[str]:
-    counts, supports = facts["smallest_count_emitted"], facts["smallest_support_emitted"]
-    each = facts["epsilon_per_statement"]
-    share = "" if each is None else f"epsilon {each:g} and "
-    certified = min(facts["selected"] or facts["statements"], facts["statements"])
+    counts, supports, own = facts["smallest_count_emitted"], facts["smallest_support_emitted"], parameters(facts)
+    delta = "" if facts["delta"] is None else f", delta {facts['delta']}"
     lines = [
-        f"{facts['mechanism']}, scope {facts['scope']}: {share}error {facts['beta_per_statement']:g} "
-        f"for each of {certified} statements",
-        *([f"parameters                {_parameters(facts)}"] if _parameters(facts) else []),
-        f"margin                    {facts['margin_units']:g} units, {facts['margin_support']:.4f} of n = {facts['n']}",
-        f"threshold                 {facts['threshold_units']} units",
+        f"{facts['mechanism']}, epsilon {facts['epsilon']}{delta}, beta {facts['beta']} ({facts['scope']}), "
+        f"theta {facts['theta']}",
+        *([_line("parameters", own)] if own else []),
+        _line("certificates", _certificates(facts)),
+        _line("margin", f"{_units(facts['margin_units'])}, {_share(facts['margin_support'])} of n = {facts['n']}"),
+        _line("threshold", _units(facts["threshold_units"])),
     ]
     for power, count in counts.items():
-        found = "not even n" if count is None else f"{count} units, support {supports[power]:.4f}"
-        lines.append(f"emitted with prob. {power:<6} {found}")
+        none = f"not by all {_units(facts['n'])}"
+        found = none if count is None else f"{_units(count)}, support {supports[power]:.4f}"
+        lines.append(_line(f"emitted with prob. {power}", found))
     if facts["contributions"] is not None:
-        lines.append("                          (counts after contribution bounding; --advice says what it takes away)")
+        lines.append(_line("", "(counts after contribution bounding; --advice says what it takes away)"))
     if facts["selected"] is not None:
-        lines.append("                          (beside other statements as the prior has them)")
+        lines.append(_line("", "(beside other statements as the prior has them)"))
     if facts["vacuous"]:
         lines.append("vacuous: threshold + margin exceed n, nothing can be certified at this threshold")
     if not facts["releasable"]:
@@ -46,22 +64,51 @@ def _power_lines(facts: Facts) -> list[str]:
     return lines
 
 
+def _certificates(facts: Facts) -> str:
+    each, selected, m = facts["epsilon_per_certificate"], facts["selected"], facts["statements"]
+    number = f"{m}" if selected is None else f"at most {min(selected, m)} of {m} statements"
+    paid = "epsilon for all together" if each is None else f"epsilon {each:g}"
+    return f"{number}, {paid}{'' if each is None else ' each'}, error {facts['beta_per_statement']:g} each"
+
+
 def _limit_lines(facts: Facts) -> list[str]:
-    found, n = facts["limits"], facts["n"]
-    width = found["width_bound_units"]
-    fine = "no bound on the width at this beta" if width is None else f"w >= {_width(max(width, 0), n)}"
-    return [
-        *_labelled(
+    found, n, each = facts["limits"], facts["n"], facts["epsilon_of_one_statement"]
+    nearest, width = found["half_emission_distance_units"], found["width_bound_units"]
+    if nearest is None:
+        return _labelled(
             "limits",
-            f"k* = {found['half_emission_distance_units']} units: nearer to an unsupported dataset, nothing with an",
-            "equal share emits half of the time (Theorem 2)",
-            f"{fine} to separate all {facts['statements']} at once (Theorem 5);",
+            "none: Theorems 2 and 5 speak of pure DP with equal shares of epsilon,",
+            "and here one statement has no pure share of its own",
+        )
+    lines = [
+        f"k* = {_units(nearest)}: nearer to an unsupported dataset, nothing that is",
+        f"{each:g}-DP for one statement emits half of the time (Theorem 2)",
+    ]
+    if found["width_privcert_units"] is not None:
+        if width is None:
+            says = "no bound on the width at this beta"
+        elif width <= 0:
+            says = "the bound on the width says nothing here"
+        else:
+            says = f"w >= {_width(float(_rounded(Decimal(width), 4, ROUND_FLOOR)), n)}"
+        lines += [
+            f"{says} (Theorem 5, all {facts['statements']} at once);",
             f"w = {_width(found['width_privcert_units'], n)} for equal shares of the Laplace filter",
-        ),
-        *_labelled("without a certificate", "the outputs on two datasets differ in total variation (Theorem 1) by"),
+        ]
+    return _labelled("limits", *lines)
+
+
+def _reader_lines(facts: Facts) -> list[str]:
+    each = facts["epsilon_of_one_statement"]
+    says = "of the whole output" if each is None else f"with all of epsilon; with epsilon {each:g} of one statement"
+    return [
+        *_labelled("without a certificate", "total variation of the outputs on two datasets (Theorem 1),", says),
         *(
-            f"{line['distance_units']:>14} units apart  at most {line['tv_statement']:.4f} with one equal share, "
-            f"{line['tv_release']:.4f} with all of epsilon"
+            _line(
+                f"{_units(line['distance_units']):>14} apart",
+                f"at most {at_most(line['tv_release'])}"
+                + ("" if line["tv_statement"] is None else f"; at most {at_most(line['tv_statement'])}"),
+            )
             for line in facts["without_certificate"]
         ),
     ]
@@ -77,61 +124,21 @@ def _release_lines(facts: Facts) -> list[str]:
     else:
         numerical = "none" if found["pld_delta"] is not None else "needs --delta"
     return _labelled(
-        f"{found['releases']} releases",
+        f"{found['releases']} release{'' if found['releases'] == 1 else 's'}",
         f"epsilon {found['epsilon']}, delta {found['delta']}{rho}: exact sums",
         f"PLD: {numerical}",
         "(the PLD total is information for plans fixed in advance, not a filter)",
     )
 
 
-def _labelled(label: str, *lines: str) -> list[str]:
-    return [f"{name:<26}{line}" for name, line in zip((label, *[""] * len(lines)), lines, strict=False)]
-
-
 def _cost_lines(facts: Facts) -> list[str]:
     if "pairs" not in facts:
         return []
-    return [f"scoring                   {facts['pairs']} pairs, about {facts['hours']} hours on two cores"]
-
-
-def _print_advice(facts: Facts) -> None:
-    found = facts["advice"]
-    rows = [
-        (
-            option["mechanism"] + ("" if option["releasable"] else " *"),
-            _short(option),
-            f"{option['margin_units']:.4g}",
-            *(_support(value) for value in option["smallest_support_certified"].values()),
-            f"{option['expected_supported']:.1f}",
-        )
-        for option in found["options"]
-    ]
-    columns = ["mechanism", "best parameters", "margin", *POWERS, "supported"]
-    title = "smallest support certified with probability 0.5, 0.8, 0.95; supported statements emitted"
-    print_table(columns, rows, title)
-    lines = [
-        "* simulation only",
-        f"supported: expected number, of {found['supported']} under the prior; what hist, svt and topk certify depends",
-        "on the prior too, and hist on units that support statements independently of each other",
-    ]
-    lines += [f"not compared: {reason}" for reason in found["refused"].values()]
-    where = f"at n = {facts['n']} and m = {facts['statements']}"
-    if found["lowest_support"] is None:
-        lines.append(f"{where} nothing is certified with probability 0.8")
-    else:
-        best = next(option for option in found["options"] if option["mechanism"] == found["lowest_support"])
-        lowest = best["smallest_support_certified"]["0.8"]
-        lines.append(f"{where}, {_named(best)} certifies the lowest support:")
-        lines.append(f"  {lowest:.4f} with probability 0.8")
-    if found["most_statements"] is not None:
-        most = next(option for option in found["options"] if option["mechanism"] == found["most_statements"])
-        lines.append(f"{_named(most)} certifies the most statements of the prior:")
-        lines.append(f"  {most['expected_supported']:.1f} expected")
-    click.echo("\n".join(lines))
+    return [_line("scoring", f"{facts['pairs']} pairs, about {facts['hours']} hours on two cores")]
 
 
 def _print_sweep(rows: Sequence[Facts]) -> None:
-    columns = ["epsilon", "statements", "theta", "threshold", "margin", *POWERS]
+    columns = ["epsilon", "statements", "theta", "threshold", "margin", *(f"p {power}" for power in POWERS)]
     cells = [
         (
             row["epsilon"],
@@ -139,32 +146,29 @@ def _print_sweep(rows: Sequence[Facts]) -> None:
             row["theta"],
             row["threshold_units"],
             f"{row['margin_units']:.6g}",
-            *(_support(row[f"smallest_support_emitted_{percent}"]) for percent in (50, 80, 95)),
+            *(support(row[f"smallest_support_emitted_{percent}"]) for percent in (50, 80, 95)),
         )
         for row in rows
     ]
-    print_table(columns, cells, "units; smallest support emitted with probability 0.5, 0.8, 0.95")
+    print_table(columns, cells, "Threshold and margin in units; smallest support emitted with probability p")
 
 
-def _named(option: Facts) -> str:
-    parameters = _parameters(option)
-    return f"{option['mechanism']} ({parameters})" if parameters else str(option["mechanism"])
+def _labelled(label: str, *lines: str) -> list[str]:
+    return [_line(name, line) for name, line in zip((label, *[""] * len(lines)), lines, strict=False)]
 
 
-def _parameters(facts: Facts) -> str:
-    names = ("contributions", "selected", "selection_share")
-    return ", ".join(f"{name} {facts[name]:g}" for name in names if facts[name] is not None)
+def _line(label: str, text: str) -> str:
+    return f"{label:<26}{text}"
 
 
-def _short(option: Facts) -> str:
-    if option["contributions"] is not None:
-        return f"C = {option['contributions']}"
-    return "" if option["selected"] is None else f"k = {option['selected']}, share {option['selection_share']:g}"
+def _units(number: float) -> str:
+    said = number if isinstance(number, int) else f"{number:.6g}"
+    return f"{said} unit" if number == 1 else f"{said} units"
 
 
-def _support(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+def _share(share: float) -> str:
+    return f"{share:.4g}" if share <= 1 else "more than all"
 
 
 def _width(units: float, n: int) -> str:
-    return f"{units:.4g} units ({units / n:.4f} of n)"
+    return f"{units:.4g} units ({_share(units / n)} of n)"

@@ -36,10 +36,15 @@ def command(mechanism: str | None, draws: int, workers: int | None, as_json: boo
     """
     from schemas.errors import StageError, UserError
     from tasks.privacy.empirical import MISS, audit
-    from tasks.privacy.mechanisms import RELEASE_MECHANISMS
+    from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
 
     if mechanism is not None and mechanism not in RELEASE_MECHANISMS:
-        raise UserError(f"mechanism: {mechanism!r} has no exact sampler; known: {', '.join(RELEASE_MECHANISMS)}")
+        wrong = (
+            f"{mechanism} is for studies only and has no exact sampler"
+            if mechanism in MECHANISMS
+            else f"unknown mechanism {mechanism[:80]!r}"
+        )
+        raise UserError(f"mechanism: {wrong}; give one of {', '.join(RELEASE_MECHANISMS)}")
     names = list(RELEASE_MECHANISMS) if mechanism is None else [mechanism]
     try:
         findings = list(audit(names, draws, workers or _cores()))
@@ -85,17 +90,15 @@ def _facts(finding: "Finding") -> dict[str, object]:
 def _print(findings: list["Finding"]) -> None:
     rows = [
         (
-            finding.mechanism,
-            finding.pair,
-            finding.draws,
-            f"{finding.epsilon_at_least:.3f} of {float(finding.epsilon):g} ({finding.share_of_epsilon:.0%})",
-            f"{finding.delta_at_least:.4f} of {float(finding.delta):g}",
-            f"{finding.error_at_least:.4f} - {finding.error_at_most:.4f} of {float(finding.beta):g}",
+            f"{finding.mechanism}: {finding.pair}",
+            f"{finding.epsilon_at_least:.3f} of {float(finding.epsilon):g}",
+            f"{finding.error_at_least:.4f} to {finding.error_at_most:.4f}",
+            f"{float(finding.beta):g}",
             ", ".join(finding.refuted) or "nothing",
         )
         for finding in findings
     ]
-    columns = ["mechanism", "neighbours", "draws", "epsilon at least", "delta at least", "any C > N", "refuted"]
+    columns = ["mechanism: neighbours", "epsilon proved", "any C > N", "beta", "refuted"]
     print_table(columns, rows, "What real draws from both of two neighbouring datasets prove, of what is claimed")
     click.echo("made-up public counts: nothing was released about anybody, and nothing charged")
 

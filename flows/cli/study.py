@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from flows.cli.options import json_option, settings_options
-from flows.cli.output import home_for, print_json, print_table
+from flows.cli.output import home_for, print_json
 from flows.cli.progress import progress_bar
 from schemas.building import build
 from schemas.studies import StudySettings
@@ -38,7 +38,9 @@ def command(study: str, workers: int | None, as_json: bool, **flags: object) -> 
     if as_json:
         print_json(results)
     else:
-        _print(results)
+        from flows.cli.study_text import print_study
+
+        print_study(results)
 
 
 def run_flow(settings: StudySettings, workers: int | None, *, quiet: bool) -> dict[str, Any]:
@@ -57,64 +59,3 @@ def run_flow(settings: StudySettings, workers: int | None, *, quiet: bool) -> di
     from tasks.studies.results import study_results
 
     return study_results(home, stem, settings)
-
-
-def _print(results: dict[str, Any]) -> None:
-    print_table(
-        ["mechanism", "epsilon", "cells", "EmitRate", "recall", "UnsupportedEmit"],
-        [
-            [
-                *(line[name] for name in ("mechanism", "epsilon", "cells")),
-                *(_share(line[f"mean_{name}_share"]) for name in ("emit_rate", "supported_recall", "unsupported_emit")),
-            ]
-            for line in results["by_epsilon"]
-        ],
-        f"{results['study']}: means over the cells",
-    )
-    print_table(
-        ["mechanism", "epsilon", "EmitRate", "recall", "at"],
-        [
-            [
-                *(line[name] for name in ("mechanism", "epsilon")),
-                *(_share(line["best"].get(f"{name}_share")) for name in ("emit_rate", "supported_recall")),
-                _own(line["best"]),
-            ]
-            for line in results["by_epsilon"]
-        ],
-        "the cell that emits most",
-    )
-    if results["whole_reports"]:
-        _print_whole_reports(results["whole_reports"])
-    for name, said in (("max", "largest"), ("mean", "mean")):
-        published = results[f"published_{name}_unsupported_emit"]
-        beside = "" if published is None else f" (published: {published})"
-        click.echo(f"UnsupportedEmit of a cell, {said}: {_share(results[f'{name}_unsupported_emit'])}{beside}")
-    click.echo(
-        f"exact EmitRates inside the interval of Theorem 4: "
-        f"{results['exact_rates'] - results['exact_rates_outside_theorem4']} of {results['exact_rates']}"
-    )
-    click.echo("\n".join(f"file        {path}" for path in results["files"]))
-    click.echo(f"database    {results['database']}: study_cells, study_runs, study_by_…")
-
-
-def _print_whole_reports(lines: list[dict[str, Any]]) -> None:
-    asked = ["mechanism", "scope", "epsilon", "statements", "reports", "promised"]
-    rows = [
-        [line[name] for name in asked]
-        + [_share(line[f"any_unsupported{end}_share"]) for end in ("", "_lower", "_upper")]
-        for line in lines
-    ]
-    print_table(
-        [*asked, "any unsupported", "at least", "at most"],
-        rows,
-        f"Reports with an unsupported statement (confidence {lines[0]['confidence']})",
-    )
-
-
-def _share(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
-
-
-def _own(best: dict[str, Any]) -> str:
-    short = {"statements": "m", "theta": "theta", "selected": "k", "selection_share": "share", "contributions": "C"}
-    return ", ".join(f"{said} {best[name]}" for name, said in short.items() if name in best)

@@ -1,19 +1,25 @@
 """The table at the end of an audit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from flows.cli.output import print_table
+from schemas.claims import RELEASED_TEXT
 
 SHOWN = 20
+WIDE = 100  # characters of a reject
 
 
 def print_results(results: dict[str, Any]) -> None:
     """Statements emitted, abstentions, budget; pairs for the operator's eyes; where the files lie."""
     for partition in results["partitions"]:
         _print_partition(results, partition)
+    if results["proposer"].startswith(RELEASED_TEXT):
+        click.echo(f"candidates  {results['proposer']}")
+    if results["rejects"]:
+        print_rejects(results["rejects"])
     for line in results["budget"]:
         click.echo(f"budget      {line['account']} ({line['partition']}): {budget_text(line)}")
     operator = results["operator"]
@@ -24,6 +30,18 @@ def print_results(results: dict[str, Any]) -> None:
     for partition in results["partitions"]:
         click.echo(f"report      {partition['report']}\ncertificate {partition['certificate']}")
     click.echo(f"database    {results['database']}")
+
+
+def print_rejects(rejects: Sequence[Mapping[str, str | int]]) -> None:
+    """What of a released text is no claim, and why; the first 20, shortened."""
+    rows = [(_shortened(str(reject["text"])), reject["reason"]) for reject in rejects]
+    print_table(["no claim", "reason"], rows[:SHOWN])
+    if len(rows) > SHOWN:
+        click.echo(f"{len(rows) - SHOWN} more are no claims: `privcert claims FILE --json` has all of them")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= WIDE else f"{text[:WIDE]}…"
 
 
 def budget_text(line: dict[str, Any]) -> str:
@@ -50,16 +68,23 @@ def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None
         f"{results['corpus']} / {partition['partition']}: n = {partition['n']}, unit {partition['unit']}, "
         f"theta = {results['theta']}"
     )
-    rows = [(line["statement"], f"{line['certificate']:.4f}") for line in emitted[:SHOWN]]
+    ranked = sorted(emitted, key=lambda line: not line["is_certified"])
+    rows = [
+        (line["statement"], f"{line['certificate']:.4f}" if line["is_certified"] else "no certificate")
+        for line in ranked[:SHOWN]
+    ]
     if rows:
         print_table(["statement", "certified support at least"], rows, title)
     else:
         click.echo(title)
-    hidden = f" ({len(emitted) - SHOWN} more in the report)" if len(emitted) > SHOWN else ""
+    notes = [f"{len(emitted) - SHOWN} more in the report"] if len(emitted) > SHOWN else []
+    unsure = sum(not line["is_certified"] for line in emitted)
+    notes += [f"{unsure} without a certificate"] if unsure else []
+    said = f" ({', '.join(notes)})" if notes else ""
     margin = "n = 0: nothing was asked" if partition["margin"] is None else f"margin {partition['margin']:.4f}"
     reasons = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in partition["abstain_reasons"].items())
     abstained = f"{partition['abstained']} ({reasons})" if reasons else "0"
-    click.echo(f"emitted {len(emitted)}{hidden}, abstained {abstained}; {margin}, scope {partition['scope']}")
+    click.echo(f"emitted {len(emitted)}{said}, abstained {abstained}; {margin}, scope {partition['scope']}")
     parameters = "".join(f", {name} {value}" for name, value in partition["parameters"].items())
     click.echo(
         f"mechanism   {partition['mechanism']}, epsilon {partition['epsilon']}{parameters}: {partition['meaning']}"

@@ -2,6 +2,7 @@
 
 from schemas.audit import AuditSettings
 from schemas.errors import UserError
+from tasks.audits.released_report import check_report
 from tasks.ledger.designs import Parameters, groups_of, total_loss
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
@@ -13,6 +14,7 @@ from tasks.support.models import ModelReference, load_support_model
 def preflight(settings: AuditSettings, home: Home) -> None:
     """Mechanism and its parameters, proposer, model, corpus scheme and account. Raises UserError by name."""
     check_mechanism(settings.mechanism)
+    check_report(settings, home)
     proposal = propose(settings)
     groups = groups_of(settings, Parameters.of(settings), proposal.statements, n=1)  # no loss depends on n >= 1
     load_support_model(model_reference(settings))
@@ -35,4 +37,4 @@ def check_mechanism(name: str) -> None:
 
 def model_reference(settings: AuditSettings) -> ModelReference:
     """The support model that the settings name."""
-    return ModelReference(name=settings.model, domain=settings.domain)
+    return ModelReference(name=settings.model, domain=settings.domain, premise_windows=settings.premise_windows)

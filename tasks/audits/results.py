@@ -26,6 +26,8 @@ def run_results(run: Run) -> dict[str, object]:
         "run": run.run_id,
         "theta": decimal_text(settings.theta),
         "model": settings.model,
+        "proposer": run.proposal()[1],
+        "rejects": run.rejects(),
         "partitions": partitions,
         "budget": [line_facts(line) for line in budget],
         "database": str(run.home.release / "release.duckdb"),
@@ -41,11 +43,11 @@ def _partition(run: Run, log: ReleaseLog, release_key: str, theta: Decimal) -> d
     payload, exact = log.payload(release_key), Fraction(theta)
     n, answer = payload["described"]["partition"]["n"], payload["answer"]
     margins = [int(group["margin_units"]) for group in answer["groups"]]
-    lines = zip(payload["described"]["statements"], answer["certificate_units"], strict=True)
-    ranked = sorted(((units, text) for text, units in lines), key=lambda line: (-line[0], line[1]))
+    lines = zip(answer["certificate_units"], payload["described"]["statements"], answer["reasons"], strict=True)
+    ranked = sorted(lines, key=lambda line: (-line[0], line[1]))
     emitted = [
-        {"statement": text, "certificate": units / n, "certificate_units": units}
-        for units, text in ranked
+        {"statement": text, "certificate": units / n, "certificate_units": units, "is_certified": reason is None}
+        for units, text, reason in ranked
         if emits(units, n, exact)
     ]
     abstained = Counter(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from schemas.audit import AuditSettings
 from schemas.building import build, read_settings_file
+from schemas.claims import Reject
 from schemas.exact_yaml import dump_yaml
 from schemas.runs import PartitionSummary, RunSummary
 from schemas.statements import Statement
@@ -37,17 +38,22 @@ class Run:
         """What was asked; numbers exact."""
         return build(AuditSettings, read_settings_file(self.folder / "settings.yaml"))
 
-    def save_proposal(self, statements: Iterable[Statement], description: str) -> None:
-        """Keep the candidates for the stages after this one."""
+    def save_proposal(self, statements: Iterable[Statement], description: str, rejects: Iterable[Reject] = ()) -> None:
+        """Keep the candidates for the stages after this one, and what a released text had beside them."""
         kept = [{"text": statement.text, "weight": decimal_text(statement.weight)} for statement in statements]
-        content = {"description": description, "statements": kept}
-        self._save("proposal.json", content)
+        rejected = [reject.fields() for reject in rejects]
+        self._save("proposal.json", {"description": description, "statements": kept, "rejects": rejected})
 
     def proposal(self) -> tuple[tuple[Statement, ...], str]:
         """The candidates and where they came from."""
         content = json.loads((self.folder / "proposal.json").read_text())
         statements = (Statement.of(one["text"], Decimal(one["weight"])) for one in content["statements"])
         return tuple(statements), content["description"]
+
+    def rejects(self) -> list[dict[str, str | int]]:
+        """What of a released text is not asked, in its order (fields of a Reject); empty for other proposers."""
+        rejects: list[dict[str, str | int]] = json.loads((self.folder / "proposal.json").read_text()).get("rejects", [])
+        return rejects
 
     def save_partitions(self, partitions: Iterable[RegisteredPartition]) -> None:
         """Keep the registered versions that this run asks about."""

@@ -47,7 +47,7 @@ def ingest_stage(run: Run) -> list[str]:
 def propose_stage(run: Run) -> None:
     """Choose the candidate statements; no record is read."""
     proposal = propose(run.settings)
-    run.save_proposal(proposal.statements, proposal.description)
+    run.save_proposal(proposal.statements, proposal.description, proposal.rejects)
     report("propose", 1)
 
 

@@ -100,25 +100,27 @@ def accept_gap(
 ) -> None:
     """Chain that the log lost everything up to this head, and charge every account for it.
 
-    stated: by part, >= 0, what no account lost more of; each account counts the parts of its composition. rho follows
-    from epsilon where delta is 0. UserError where a part that an account counts is not stated.
+    stated: by part, >= 0, what no account lost more of; each account counts the parts of its composition. Epsilon is
+    nothing without a delta: where that is stated to be 0, all that was lost is pure, and rho follows from epsilon.
+    What is not stated stays unknown. UserError where an account counts it, known or yet to come.
     """
     exact = {name: _amount(value, name) for name, value in stated.items() if value is not None}
     if "epsilon" not in exact and ("rho" not in exact or "delta" in exact):
-        raise UserError("epsilon: accepting a gap needs it, or rho alone")
+        raise UserError("epsilon: accepting a gap needs --epsilon E with --delta D, or --rho R alone")
+    if "epsilon" in exact and "delta" not in exact:
+        raise UserError("delta: say --delta D beside --epsilon: 0 only if nothing that was lost had a delta")
     if not reason.strip():
         raise UserError("reason: accepting a gap needs --reason TEXT")
-    if "epsilon" in exact:
-        exact.setdefault("delta", Fraction(0))
-        if exact["delta"] == 0:
-            exact.setdefault("rho", pure_loss([exact["epsilon"]]).rho or Fraction(0))
+    if exact.get("delta") == 0:
+        exact.setdefault("rho", pure_loss([exact["epsilon"]]).rho or Fraction(0))
     lost = {name: exact_text(exact[name]) if name in exact else None for name in LOSS_PARTS}
     accounts = _accounts(connection)
     for account in accounts:
         cap = read_cap(connection, account)
         missing = [] if cap is None else [name for name in cap.parts if lost[name] is None]
         if missing:
-            raise UserError(f"{missing[0]}: account {account} counts it, so accepting a gap must state it")
+            flags = " and ".join(f"--{name} {name[0].upper()}" for name in missing)
+            raise UserError(f"{missing[0]}: account {account} counts it, so accepting a gap must state it: {flags}")
     append(
         connection,
         "gap",
@@ -139,15 +141,18 @@ def read_cap(connection: Connection, account: str) -> Cap | None:
 
 def check_countable(connection: Connection, account: str, visibility: str, loss: Loss) -> None:
     """Refuse what the account can never be charged: no cap on private data, or it does not count such a loss."""
+    if read_cap(connection, account) is None and visibility == "private":
+        raise UserError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
+    check_composition(connection, account, loss)
+
+
+def check_composition(connection: Connection, account: str, loss: Loss) -> None:
+    """Refuse a loss that the account's composition does not count, were it charged or not. Raises UserError."""
     cap = read_cap(connection, account)
-    if cap is None:
-        if visibility == "private":
-            raise UserError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
-        return
     try:
-        amounts(loss, cap.composition)
+        _ = None if cap is None else amounts(loss, cap.composition)
     except CompositionError as error:
-        raise UserError(f"{error}; account {account} is {cap.composition} for ever") from None
+        raise UserError(f"{error}; account {account} is {cap and cap.composition} for ever") from None
 
 
 def check_affordable(connection: Connection, account: str, corpus: str, partition: str, loss: Loss) -> None:
@@ -213,7 +218,7 @@ def _check_spent(connection: Connection, account: str, cap: Cap) -> None:
     for corpus, partition in line_names(connection, account):
         rows = charges_of(connection, account, corpus, partition)
         is_first = read_cap(connection, account) is None
-        if is_first and cap.composition is Composition.PURE and sum_of(rows, "delta") != 0:
+        if is_first and cap.composition is Composition.PURE and _counted_sum(rows, "delta", account) != 0:
             raise UserError(f"delta: {account} was charged at a delta that is not 0, which a pure cap does not count")
         spent = {name: _counted_sum(rows, name, account) for name in cap.parts}
         if any(spent[name] > limit for name, limit in cap.parts.items()):

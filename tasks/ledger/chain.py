@@ -140,7 +140,8 @@ def check_known(connection: Connection, known: Witness | None) -> None:
     if is_missing(connection, known):
         raise UserError(
             "the release log is older than its own releases (a restored backup?): what was charged since is unknown; "
-            "restore the newer log, or accept a charge with `privcert budget accept-gap --epsilon E --reason TEXT`"
+            "restore the newer log, or accept a charge with `privcert budget accept-gap --epsilon E --delta D "
+            "--reason TEXT` (delta 0 if nothing that was lost had one), or `--rho R` where every account counts rho"
         )
 
 

@@ -15,6 +15,7 @@ from tasks.ledger import budget, chain, registration, sealing
 from tasks.ledger.clock import today
 from tasks.ledger.consistency import check_tables
 from tasks.ledger.database import creating, locked, open_engine, reading
+from tasks.ledger.designs import total_loss
 from tasks.ledger.export import write_certificate
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
@@ -77,6 +78,7 @@ class ReleaseLog:
         part = question.partition
         with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
+            budget.check_composition(connection, part.account, total_loss(question.groups()))
             budget.check_affordable(connection, part.account, part.corpus, part.partition, question.loss)
 
     def seal(self, question: Question, counts: Sequence[int]) -> Sealed:
@@ -133,8 +135,10 @@ class ReleaseLog:
     ) -> None:
         """After a restored backup: charge these amounts to every account for what was lost, and go on.
 
-        Each account counts the parts of its composition; those that the restored log does not know yet are charged
-        when they come back. Raises UserError when the log is not behind its own releases.
+        Epsilon and delta (0 only where nothing that was lost had one), or rho alone, or all three. Each account counts
+        the parts of its composition; those that the restored log does not know yet are charged when they come back.
+        Raises UserError where a part that an account counts is not stated, and when the log is not behind its own
+        releases.
         """
         with locked(self._engine) as connection:
             lost = chain.read_witness(self._home)

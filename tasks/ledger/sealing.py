@@ -12,7 +12,7 @@ from schemas.errors import UserError
 from schemas.payloads import Payload
 from tasks.ledger.amounts import loss_fields
 from tasks.ledger.answers import Prepared, draw_answer
-from tasks.ledger.budget import check_affordable
+from tasks.ledger.budget import check_affordable, check_composition
 from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.chain import append, check_witness
 from tasks.ledger.charges import Amounts, charge
@@ -101,7 +101,9 @@ def _draw_and_write(connection: Connection, prepared: Prepared, counts: Sequence
         raise UserError("partition: this version is not registered in this release log; ingest it first")
     if len(counts) != len(question.statements):
         raise ArithmeticError("one support count per statement is needed")
-    loss = total_loss(prepared.groups) if partition.n else NOTHING  # n = 0: nothing is asked
+    loss = total_loss(prepared.groups)
+    check_composition(connection, partition.account, loss)
+    loss = loss if partition.n else NOTHING  # n = 0: nothing is asked
     check_affordable(connection, partition.account, partition.corpus, partition.partition, loss)
     payload: Payload = {
         "format": FORMAT,

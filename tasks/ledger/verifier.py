@@ -14,11 +14,11 @@ import math
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 Document = dict[str, Any]
 MAX_BYTES = 2**28  # a certificate of 100,000 statements has about 2^25
@@ -35,19 +35,6 @@ DISCLOSURES = (
     "A statement that is not emitted is not certified; it is not certified to be false.",
 )
 _PARTITION = "corpus account visibility partition version number n unit unit_rule"
-_KEYS = {
-    "certificate": "format ledger_id release_key sequence payload theta threshold_units decisions disclosures chain "
-    "public_key signature",
-    "payload": "format product question described charge answer",
-    "question": "corpus partition partition_version unit unit_rule unit_support statement_ids model_fingerprint "
-    "mechanism epsilon beta scope parameters weights edition",
-    "described": "partition meaning statements proposer model model_description",
-    "partition": _PARTITION,
-    "charge": "epsilon delta rho",
-    "answer": "groups selection sampler certificate_units reasons",
-    "group": "weight epsilon_per_statement beta_per_statement scale margin_units coin",
-    "link": "sequence kind day account_tag body_sha256 hash",
-}
 _TERMS = {
     "scope": ("candidate", "report", "report_independent"),
     "mechanism": ("frontier", "geometric", "staircase", "discrete_gaussian", "hist", "svt", "topk"),
@@ -156,15 +143,22 @@ def _exact(text: object) -> Fraction:
     return Fraction(text)
 
 
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("not a whole number")
-    return value
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_fraction(text: object) -> bool:
+    """Is it an exact number in its one spelling as a fraction: 3, 1/80?"""
+    return isinstance(text, str) and re.fullmatch(_NUMBER, text, re.ASCII) is not None and str(Fraction(text)) == text
 
 
 def _is_spelled(text: object) -> bool:
     """Is this decimal in its one spelling (no exponent up to 60 characters, no idle zeros)?"""
-    if not isinstance(text, str) or "/" in text or _exact(text) == 0:
+    if not isinstance(text, str) or not re.fullmatch(_NUMBER, text, re.ASCII) or "/" in text or Fraction(text) == 0:
         return text == "0"
     number = Decimal(text)
     shortest = number.normalize(Context(prec=len(number.as_tuple().digits)))
@@ -172,37 +166,133 @@ def _is_spelled(text: object) -> bool:
     return text == (plain if len(plain) <= 60 else str(shortest))
 
 
+def _is_setting(text: str) -> bool:
+    """Is it a decimal that can be asked for: in one spelling, at most 60 digits, an exponent within 400?"""
+    return _is_spelled(text) and len(Decimal(text).as_tuple().digits) <= 60 and abs(Decimal(text).adjusted()) <= 400
+
+
+def _digits(number: int) -> Callable[[object], bool]:
+    """So many hexadecimal digits."""
+    return lambda text: isinstance(text, str) and re.fullmatch(f"[0-9a-f]{{{number}}}", text, re.ASCII) is not None
+
+
+def _maybe(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or is_one(value)
+
+
+def _named(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
+    """An object whose values are such, under any names."""
+    return lambda value: isinstance(value, dict) and all(is_one(inner) for inner in value.values())
+
+
+def _is_earlier_cap(value: object) -> bool:
+    return value is None or _has_shape("earlier cap", value)
+
+
+# A check of one value; the name of an object; or a list of either, with one member.
+Shape = Callable[[object], bool] | str | list[Any]
+
+
+def _object(texts: str = "", **others: Shape) -> dict[str, Shape]:
+    """Its values by name: texts, and others."""
+    return dict.fromkeys(texts.split(), _is_text) | others
+
+
+_AMOUNTS: dict[str, Shape] = dict.fromkeys(("epsilon", "delta", "rho"), _is_spelled)
+_MAYBE_AMOUNTS: dict[str, Shape] = dict.fromkeys(_AMOUNTS, _maybe(_is_spelled))
+_SHAPES: dict[str, dict[str, Shape]] = {
+    "certificate": _object(
+        "format ledger_id theta",
+        release_key=_digits(64),
+        sequence=_is_whole,
+        payload="payload",
+        threshold_units=_is_whole,
+        decisions=["decision"],
+        disclosures=[_is_text],
+        chain=["link"],
+        public_key=_digits(64),
+        signature=_digits(128),
+    ),
+    "payload": _object("format product", question="question", described="described", charge="charge", answer="answer"),
+    "question": _object(
+        "corpus partition partition_version unit unit_rule unit_support model_fingerprint mechanism epsilon beta scope",
+        statement_ids=[_is_text],
+        parameters=_named(_is_text),
+        weights=[_is_text],
+        edition=_is_whole,
+    ),
+    "described": _object(
+        "meaning proposer model", partition="partition", statements=[_is_text], model_description=_named(_is_text)
+    ),
+    "partition": _object(_PARTITION, number=_is_whole, n=_is_whole),
+    "charge": _AMOUNTS,
+    "answer": _object(
+        "sampler",
+        groups=["group"],
+        selection=_named(_is_fraction),
+        certificate_units=[_is_whole],
+        reasons=[_maybe(_is_text)],
+    ),
+    "group": {
+        name: _maybe(_is_fraction) if name == "epsilon_per_statement" else _is_fraction
+        for name in ("weight", "epsilon_per_statement", "beta_per_statement", "scale", "margin_units", "coin")
+    },
+    "decision": _object("statement_id decision", reason=_maybe(_is_text)),
+    "link": _object(
+        "kind day", sequence=_is_whole, account_tag=_maybe(_digits(16)), body_sha256=_digits(64), hash=_digits(64)
+    ),
+    "cap entry": _object("account composition", **_MAYBE_AMOUNTS, before=_is_earlier_cap, reason=_maybe(_is_text)),
+    "earlier cap": _MAYBE_AMOUNTS,
+    "corpus entry": _object("corpus account visibility", scheme="scheme"),
+    "scheme": _object(
+        "unit unit_rule partition_by", unit_namespace=_maybe(_is_text), partition_column=_maybe(_is_text)
+    ),
+    "partition entry": _object("corpus partition version", number=_is_whole, n=_is_whole),
+    "release entry": _object(
+        "account corpus partition", release_key=_digits(64), **_AMOUNTS, payload_sha256=_digits(64)
+    ),
+    "gap entry": _object("reason", lost_sequence=_is_whole, lost_hash=_digits(64), **_MAYBE_AMOUNTS),
+}
+
+
+def _has_shape(shape: Shape, value: object, name: str = "") -> bool:
+    """Has the value this type and spelling, with all that it holds? Raises InvalidError for the first that has not."""
+    if isinstance(shape, list):
+        _require(isinstance(value, list), f"format: {name} is not a list")
+        return all(_has_shape(shape[0], inner, name) for inner in cast("list[object]", value))
+    if isinstance(shape, str):
+        _require(isinstance(value, dict), f"format: the {shape} is not an object")
+        part, expected = cast(Document, value), _SHAPES[shape]
+        missing = sorted(set(expected) - set(part))
+        _require(not missing, f"format: the {shape} lacks {', '.join(missing)}")
+        _require(set(part) <= set(expected), f"format: the {shape} has unknown keys")
+        return all(_has_shape(inner, part[key], f"{key} of the {shape}") for key, inner in expected.items())
+    _require(shape(value), f"format: {name} has another type or spelling")
+    return True
+
+
 def _format(document: Document) -> str:
+    """Every container and value has its type, and every exact number its one spelling."""
     _require(document["format"] == "privcert-certificate/1", "format: not a privcert-certificate/1")
-    payload = document["payload"]
-    _require(payload["format"] == "privcert-release/1", "format: not a privcert-release/1")
-    question, described, answer = payload["question"], payload["described"], payload["answer"]
-    _has_keys("certificate", document)
-    _has_keys("payload", payload)
-    _has_keys("question", question)
-    _has_keys("described", described)
-    _has_keys("partition", described["partition"])
-    _has_keys("charge", payload["charge"])
-    _has_keys("answer", answer)
-    for group in answer["groups"]:
-        _has_keys("group", group)
+    _require(document["payload"]["format"] == "privcert-release/1", "format: not a privcert-release/1")
+    bodies = []
     for link in document["chain"]:
-        _has_keys("link", {name: link[name] for name in link if name != "body"})
         _is_term("kind", link)
+        if "body" in link:
+            bodies.append((f"{link['kind']} entry", link["body"]))
+    without = [{name: link[name] for name in link if name != "body"} for link in document["chain"]]
+    _has_shape("certificate", document | {"chain": without})
+    for shape, body in bodies:
+        _has_shape(shape, body)
+    question, described = document["payload"]["question"], document["payload"]["described"]
     for name in ("scope", "mechanism", "unit_support", "unit_rule"):
         _is_term(name, question)
     _is_term("visibility", described["partition"])
-    _require(_whole(question["edition"]) >= 1, "format: the edition is not 1 or more")
+    _require(question["edition"] >= 1, "format: the edition is not 1 or more")
     _require(document["disclosures"] == list(DISCLOSURES), "format: the disclosures are not those of the format")
     says = described["meaning"] == _MEANINGS[question["mechanism"]]
     _require(says, "format: the meaning is not that of the mechanism's certificates")
     return "format: privcert-certificate/1"
-
-
-def _has_keys(name: str, part: Document) -> None:
-    expected = set(_KEYS[name].split())
-    _require(expected <= set(part), f"format: the {name} lacks {', '.join(sorted(expected - set(part)))}")
-    _require(set(part) <= expected, f"format: the {name} has unknown keys")
 
 
 def _is_term(name: str, part: Document) -> None:
@@ -220,6 +310,7 @@ def _question(document: Document) -> str:
     parameters = question["parameters"]
     decimals = (question["epsilon"], question["beta"], document["theta"], *parameters.values())
     _require(all(_is_spelled(text) for text in decimals), "question: a decimal in another spelling")
+    _require(all(_is_setting(text) for text in decimals), "question: a decimal of more than 60 digits, or out of reach")
     takes = set(_PARAMETERS[question["mechanism"]].split())
     _require(set(parameters) == takes, "question: not the parameters of its mechanism")
     exact = {name: _exact(text) for name, text in parameters.items()}
@@ -236,13 +327,13 @@ def _question(document: Document) -> str:
 def _check_weights(question: Document) -> None:
     """Whole numbers in lowest terms, not all equal: one spelling for each split."""
     if not question["weights"]:
-        _require(question["weights"] == [], "weights: not a list")
         return
-    _require(all(_is_spelled(text) for text in question["weights"]), "weights: a number in another spelling")
-    weights = [_exact(text) for text in question["weights"]]
-    whole = [int(weight) for weight in weights]
+    # of any length: what was asked has few digits, but not always its lowest terms
+    spelled = (re.fullmatch(r"0|[1-9]\d{0,999}", text, re.ASCII) for text in question["weights"])
+    _require(all(spelled), "weights: a number in another spelling")
+    whole = [int(text) for text in question["weights"]]
     _require(question["mechanism"] in _WEIGHTED, "weights: its mechanism does not take them")
-    _require(weights == whole and min(whole) >= 1 and math.gcd(*whole) == 1, "weights: not in lowest terms")
+    _require(min(whole) >= 1 and math.gcd(*whole) == 1, "weights: not in lowest terms")
     _require(len(whole) == len(question["statement_ids"]), "weights: not one per statement")
     _require(len(set(whole)) > 1, "weights: equal ones are not written")
 
@@ -305,15 +396,19 @@ class _Split(NamedTuple):
 def _split(question: Document) -> _Split:
     m, epsilon = len(question["statement_ids"]), _exact(question["epsilon"])
     parameters = {name: _exact(text) for name, text in question["parameters"].items()}
-    times = collections.Counter(question["weights"] or ["1"] * m)
-    total = sum(int(weight) * number for weight, number in times.items())
+    weights: list[str] = question["weights"] or ["1"] * m
+    total = sum(int(weight) for weight in weights)
+    times = collections.Counter(weights)
+    shares = {weight: Fraction(int(weight), total) for weight in times}
+    whole = sum((number * shares[weight] for weight, number in times.items()), Fraction(0))
+    _require(times.total() == m and whole == 1, "weights: their shares do not add up to the whole")
     return _Split(
         mechanism=question["mechanism"],
         m=m,
         k=min(int(parameters["selected"]), m) if "selected" in parameters else m,
         epsilon=epsilon,
         selection=epsilon * parameters.get("selection_share", Fraction(0)),
-        shares={weight: Fraction(int(weight), total) for weight in times},
+        shares=shares,
         times=dict(times),
         parameters=parameters,
     )
@@ -360,7 +455,9 @@ def _check_error(mechanism: str, scale: Fraction, k: int, q: Fraction, beta: Fra
     """Pr[C > N] = Pr[noise > k] (1 - q) + Pr[noise >= k] q is at most beta; k is the smallest, q the largest such."""
     is_gaussian = mechanism == "discrete_gaussian"
     tail, exactly = (_gaussian_tail, Fraction(1, 10**12)) if is_gaussian else (_geometric_tail, Fraction(1, 10**25))
-    _require(Fraction(k) ** 2 <= (scale + 1) ** 2 * (5 * _zeros(beta) + 20) ** 2, "mechanism: the margin is too large")
+    # Pr[noise >= k] <= e^(-k / scale), or e^(-k^2 / (2 scale^2)): beyond this, beta needs no k, and tails no digits
+    reach = (k / scale) ** 2 / 2 if is_gaussian else k / scale
+    _require(reach <= _log_of_one_over(beta) + Fraction(1, 10**6), "mechanism: the margin is too large")
     beyond, reached = tail(k + 1, scale), tail(k, scale)
     error = beyond * (1 - q) + reached * q
     _require(error <= beta * (1 + exactly), "mechanism: the margin does not keep the error below beta")
@@ -416,6 +513,12 @@ def _scope_holds(scope: str, beta: Fraction, beta_total: Fraction, share: Fracti
     exact = 1 - Fraction(context.exp(context.multiply(log, _decimal(share, context))))
     least = max(exact - Fraction(2, 10**40), beta_total * share)  # it is rounded down to 40 digits
     return least <= beta <= exact
+
+
+def _log_of_one_over(beta: Fraction) -> Fraction:
+    """ln(1 / beta), to about 30 digits."""
+    context = Context(prec=30)
+    return Fraction(context.ln(_decimal(1 / beta, context)))
 
 
 def _decimal(value: Fraction, context: Context) -> Decimal:
@@ -487,18 +590,21 @@ def _charge(document: Document) -> str:
         return "charge: nothing (n = 0)"
     _require(charge["epsilon"] == question["epsilon"], "charge: epsilon is not the question's")
     _require(charge["delta"] == question["parameters"].get("delta", "0"), "charge: delta is not the question's")
-    rho = _exact(charge["rho"])
-    _check_rho(_split(question), rho)
+    rho, scale = _exact(charge["rho"]), _exact(payload["answer"]["groups"][0]["scale"])
+    _check_rho(_split(question), rho, scale)
     delta = "" if charge["delta"] == "0" else f", delta {charge['delta']}"
     return f"charge: epsilon {charge['epsilon']}{delta}; as zCDP, rho {float(rho):.6g}"
 
 
-def _check_rho(split: _Split, rho: Fraction) -> None:
-    """Pure parts: the sum of epsilon_i^2 / 2 (Bun and Steinke 2016, Proposition 1.4). Gaussian: the largest."""
+def _check_rho(split: _Split, rho: Fraction, scale: Fraction) -> None:
+    """Pure parts: the sum of epsilon_i^2 / 2 (Bun and Steinke 2016, Proposition 1.4). Gaussian: the largest.
+
+    It is at least m / (2 sigma^2), what the noise itself loses (Canonne, Kamath and Steinke 2020, Theorem 14).
+    """
     little = Fraction(1, 10**15)  # both are rounded to the safe side
     if split.mechanism == "discrete_gaussian":
         largest = _largest_rho(split.epsilon, split.parameters["delta"])
-        holds = largest * (1 - little) <= rho <= largest * (1 + little**2)
+        holds = split.m / (2 * scale**2) <= rho and largest * (1 - little) <= rho <= largest * (1 + little**2)
     else:
         holds = split.half_squares() <= rho <= split.half_squares() * (1 + little)
     _require(holds, "charge: rho is not what the mechanism loses")
@@ -538,9 +644,9 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _certificates(document: Document) -> str:
     payload = document["payload"]
-    units, n = payload["answer"]["certificate_units"], _whole(payload["described"]["partition"]["n"])
+    units, n = payload["answer"]["certificate_units"], payload["described"]["partition"]["n"]
     _require(len(units) == len(payload["question"]["statement_ids"]), "certificates: not one per statement")
-    _require(all(_whole(value) <= n for value in units), "certificates: above n")
+    _require(all(value <= n for value in units), "certificates: above n")
     if payload["question"]["mechanism"] == "staircase":
         threshold = math.ceil(n * _exact(payload["question"]["parameters"]["theta"]))
         _require(set(units) <= {0, threshold}, "certificates: staircase certifies the threshold or nothing")
@@ -575,7 +681,7 @@ def _decisions(document: Document) -> str:
     payload = document["payload"]
     question, answer = payload["question"], payload["answer"]
     n, theta = payload["described"]["partition"]["n"], _exact(document["theta"])
-    threshold, said = math.ceil(n * theta), _whole(document["threshold_units"])
+    threshold, said = math.ceil(n * theta), document["threshold_units"]
     _require(0 <= theta <= 1 and said == threshold, "decisions: the threshold is not ceil(n theta)")
     asked = question["parameters"].get("theta", document["theta"])
     _require(asked == document["theta"], "decisions: the answer holds for another theta")
@@ -595,7 +701,7 @@ def _decisions(document: Document) -> str:
 def _chain(document: Document) -> str:
     previous, day = hashlib.sha256(document["ledger_id"].encode()).hexdigest(), ""
     for at, link in enumerate(document["chain"], 1):
-        _require(_whole(link["sequence"]) == at, "chain: a link is missing")
+        _require(link["sequence"] == at, "chain: a link is missing")
         _require(_is_day(link["day"]) and link["day"] >= day, "chain: a day is none, or before the one before")
         _require("body" not in link or digest(link["body"]) == link["body_sha256"], "chain: a body was altered")
         fields = {name: link[name] for name in ("sequence", "kind", "day", "account_tag", "body_sha256")}
@@ -603,7 +709,7 @@ def _chain(document: Document) -> str:
         previous, day = link["hash"], link["day"]
     last = document["chain"][-1]
     _require(
-        last["kind"] == "release" and last["sequence"] == _whole(document["sequence"]),
+        last["kind"] == "release" and last["sequence"] == document["sequence"],
         "chain: does not end at the release",
     )
     return f"chain: {len(document['chain'])} links, the last one is this release"
@@ -667,12 +773,11 @@ def _registration(document: Document) -> str:
     registered |= {name: version[name] for name in ("corpus", "partition", "version", "number", "n")}
     for name in _PARTITION.split():
         _require(said[name] == registered[name], f"registration: {name} is not what was registered")
-    _whole(said["n"])
     numbers: dict[tuple[str, str], int] = {}
     for body in _bodies(document, "partition"):
         lineage = (body["corpus"], body["partition"])
         numbers[lineage] = numbers.get(lineage, 0) + 1
-        _require(_whole(body["number"]) == numbers[lineage], "registration: versions do not count 1, 2, ...")
+        _require(body["number"] == numbers[lineage], "registration: versions do not count 1, 2, ...")
     for body in _bodies(document, "release"):
         _require((body["corpus"], body["partition"]) in numbers, "registration: a release about an unknown partition")
     for body in _bodies(document, "corpus"):
@@ -696,9 +801,11 @@ def _budget(document: Document) -> str:
             f"budget: epsilon {charge['epsilon']} on account {partition['account']}, which has no cap "
             f"({partition['visibility']} data)"
         )
-    composition = caps[0]["composition"]
+    composition, before = caps[0]["composition"], None
     for cap in caps:
         _is_term("composition", cap)
+        _require(cap["before"] == before, "budget: a cap does not name the one before")
+        before = {name: cap[name] for name in _AMOUNTS}
         _require(cap["composition"] == composition, "budget: the account's composition changed")
         counted = {name for name in ("epsilon", "delta", "rho") if cap[name] is not None}
         _require(counted == set(_COUNTED[composition]), "budget: a cap does not count what its composition does")

@@ -15,6 +15,7 @@ from tasks.privacy.planning import (
     certified_distances,
     limits,
     separations,
+    statement_epsilon,
     together,
 )
 
@@ -23,16 +24,20 @@ LOWEST_AT = "0.8"
 
 def plan_facts(asked: PlanSettings, made: Plan) -> dict[str, object]:
     """The one plan: parameters, margin, power."""
-    each = made.epsilon_per_statement
     return {
         "n": asked.n,
         "statements": asked.statements,
         "mechanism": asked.mechanism,
         "releasable": MECHANISMS[asked.mechanism].releasable,
         "scope": str(asked.scope),
+        "epsilon": decimal_text(asked.epsilon),
+        "delta": decimal_text(asked.delta) if asked.delta is not None and made.design.delta else None,
+        "theta": decimal_text(asked.theta),
+        "beta": decimal_text(asked.beta),
         **_parameters(made),
         "threshold_units": made.threshold_units,
-        "epsilon_per_statement": None if each is None else float(each),
+        "epsilon_per_statement": _float(made.epsilon_per_statement),
+        "epsilon_per_certificate": _float(made.epsilon_per_certificate),
         "beta_per_statement": float(made.beta_per_statement),
         "margin_units": _number(made.margin_units),
         "margin_support": made.margin_support,
@@ -44,11 +49,12 @@ def plan_facts(asked: PlanSettings, made: Plan) -> dict[str, object]:
 
 def limit_facts(made: Plan) -> dict[str, object]:
     """What a reader could infer without a certificate, and what no certifier can beat."""
-    design, found = made.design, limits(made.design)
+    found = limits(made)
     return {
+        "epsilon_of_one_statement": _float(statement_epsilon(made)),
         "without_certificate": [
             {"distance_units": line.distance, "tv_statement": line.tv_statement, "tv_release": line.tv_release}
-            for line in separations(design, certified_distances(made))
+            for line in separations(made, certified_distances(made))
         ],
         "limits": {
             "half_emission_distance_units": found.half_emission_distance_units,
@@ -76,16 +82,23 @@ def release_facts(asked: PlanSettings, made: Plan) -> dict[str, object]:
 def advice_facts(asked: PlanSettings, prior: Prior) -> dict[str, object]:
     """All mechanisms with their best public parameters under the prior. Raises DesignError."""
     found = advise(design_of(asked), Fraction(asked.theta), prior)
-    lowest, most = found.lowest(LOWEST_AT), found.most()
     return {
         "advice": {
             "supported": found.supported,
             "options": [_option(option, asked.n) for option in found.options],
+            "lowest_options": [_option(option, asked.n) for option in found.lowest_options],
+            "most_selected": found.most_selected,
             "refused": found.refused,
-            "lowest_support": None if lowest is None else lowest.plan.mechanism,
-            "most_statements": None if most is None else most.plan.mechanism,
+            "lowest_support": _mechanism(found.lowest(LOWEST_AT)),
+            "lowest_support_pure": _mechanism(found.lowest(LOWEST_AT, pure=True)),
+            "most_statements": _mechanism(found.most()),
+            "most_statements_pure": _mechanism(found.most(pure=True)),
         }
     }
+
+
+def _mechanism(option: Option | None) -> str | None:
+    return None if option is None else option.plan.mechanism
 
 
 def _option(option: Option, n: int) -> dict[str, object]:
@@ -93,6 +106,8 @@ def _option(option: Option, n: int) -> dict[str, object]:
     return {
         "mechanism": option.plan.mechanism,
         "releasable": option.releasable,
+        "pure": option.pure,
+        "exact": option.exact,
         **_parameters(option.plan),
         "margin_units": _number(option.plan.margin_units),
         "smallest_count_certified": counts,
@@ -103,12 +118,15 @@ def _option(option: Option, n: int) -> dict[str, object]:
 
 
 def _parameters(made: Plan) -> dict[str, object]:
-    share = made.design.selection_share
     return {
         "contributions": made.design.contributions,
         "selected": made.design.selected,
-        "selection_share": None if share is None else float(share),
+        "selection_share": _float(made.design.selection_share),
     }
+
+
+def _float(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _number(units: Fraction) -> int | float:

@@ -17,6 +17,7 @@ from tasks.privacy.normal_tail import mills_ratio
 MIN_SIGMA = Fraction(1, 1000)
 MAX_SIGMA = Fraction(10**12)
 DIGITS = 50
+_OUT_OF_RANGE = "sigma of the discrete Gaussian must lie between 1e-3 and 1e12 counts"
 _SMOOTH = 60  # sigma from which the law is smooth enough for Euler-Maclaurin
 _BERNOULLI = ("1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-3617/510", "43867/798", "-174611/330")
 # B_2k / (2k)!, k = 1 .. 10
@@ -34,7 +35,7 @@ class DiscreteGaussian:
 
     def __post_init__(self) -> None:
         if not MIN_SIGMA <= self.sigma <= MAX_SIGMA:
-            raise ValueError("sigma of the discrete Gaussian must lie between 1e-3 and 1e12 counts")
+            raise ValueError(_OUT_OF_RANGE)
 
     def upper_tail(self, j: int) -> Interval:
         """Pr[Z >= j], relative width below 1e-30 (absolute, for j <= 0)."""
@@ -125,12 +126,17 @@ def sampler_sigma(rho: Fraction, counts: int) -> float:
     """The smallest double sigma whose loss of a vector of `counts` >= 1 counts, as the sampler states it, is <= rho.
 
     Every count moves by at most 1, so the vector moves by sqrt(counts) in L2 (Theorem 14): counts / (2 sigma^2) is at
-    most what the sampler states, since it rounds up. Raises ValueError where sigma leaves [1e-3, 1e12].
+    most what the sampler states, since it rounds up. Raises ValueError unless rho > 0 and 1e-3 <= sigma <= 1e12.
     """
-    sigma = root_up(Fraction(counts) / (2 * rho))
-    DiscreteGaussian(Fraction(sigma))
+    if rho <= 0:
+        raise ValueError("rho must be greater than 0")
+    squared = Fraction(counts) / (2 * rho)
+    if not MIN_SIGMA**2 <= squared <= MAX_SIGMA**2:
+        raise ValueError(_OUT_OF_RANGE)
+    sigma = root_up(squared)
     while stated_rho(sigma, counts) > rho:
         sigma = math.nextafter(sigma, math.inf)
+    DiscreteGaussian(Fraction(sigma))  # rounding up may have left the range
     return sigma
 
 
@@ -141,8 +147,17 @@ def stated_rho(sigma: float, counts: int) -> Fraction:
 
 
 def root_up(value: Fraction) -> float:
-    """The smallest double whose square is >= value >= 0."""
-    root = math.sqrt(value)
+    """The smallest double whose square is >= value >= 0. Raises ValueError where none is."""
+    half = max(0, 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)
+    root = Fraction(math.isqrt((value.numerator << 2 * half) // value.denominator), 1 << half)
+    try:
+        return _smallest_root(float(root), value)
+    except OverflowError:
+        raise ValueError("no double is large enough for the root") from None
+
+
+def _smallest_root(root: float, value: Fraction) -> float:
+    """From a double near it."""
     while Fraction(root) ** 2 < value:
         root = math.nextafter(root, math.inf)
     while root > 0 and Fraction(math.nextafter(root, 0)) ** 2 >= value:

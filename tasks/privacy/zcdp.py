@@ -26,13 +26,15 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho that implies (epsilon, delta)-DP, rounded down to a decimal of 20 significant digits.
 
     Solved for rho: the largest over alpha of (epsilon + ln(delta alpha) / (alpha - 1) - ln(1 - 1/alpha)) / alpha.
-    Raises ValueError unless epsilon > 0 and 0 < delta < 1.
+    Raises ValueError unless epsilon > 0 and 0 < delta < 1, and where both are too small for a rho > 0 to be found.
     """
     _check("epsilon", epsilon, delta)
     target, log_delta = _decimals(epsilon, delta)
     order = _best_order(lambda t: -(target + (log_delta + (1 + t).ln()) / t + (1 + 1 / t).ln()) / (1 + t))
     directed = Directed(_WORKING_DIGITS)
     bound = directed.divide(directed.add(directed.of(epsilon), _slack(order, delta, directed)), directed.of(order))
+    if bound.low <= 0:
+        raise ValueError("with delta, it is too small: no rho > 0 was found that implies both")
     return Fraction(Directed(DIGITS).down.plus(bound.low))
 
 

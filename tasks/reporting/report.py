@@ -16,7 +16,7 @@ from schemas.values import decimal_text
 from tasks.reporting.chart import certificate_chart
 from tasks.reporting.database import fill
 from tasks.reporting.projection import release_tables
-from tasks.reporting.wording import Units, exact_percent, grouped, lower_percent, union_bound, upper_percent
+from tasks.reporting.wording import Units, exact_percent, grouped, lower_percent, proposed, union_bound, upper_percent
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
 from tasks.storage.home import Home
 from warehouse.views import database_views
@@ -123,14 +123,15 @@ def _select(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]
 
 def _render(facts: _Facts) -> str:
     """The report as HTML; a function of the facts alone (no clock)."""
-    counts = [int(str(row["certificate_units"])) for row in facts.statements]
+    certified = [row for row in facts.statements if row["is_certified"]]
+    counts = [int(str(row["certificate_units"])) for row in certified]
     return _template().render(
         facts=facts,
         release=facts.release,
         emitted=[row for row in facts.statements if row["decision"] == "emit"],
         abstained=[row for row in facts.statements if row["decision"] != "emit"],
         is_vacuous=all(row["is_vacuous"] for row in facts.statements),
-        certified=sum(row["abstain_reason"] not in ("not_selected", "not_reached") for row in facts.statements),
+        certified=len(certified),
         per_statement={name: _span(facts.statements, name) for name in _PER_STATEMENT},
         chart=certificate_chart(counts, facts.threshold_units, facts.n),
         units=Units(str(facts.release["unit"]), str(facts.release["unit_support"])),
@@ -171,6 +172,7 @@ def _template() -> Template:
         "upper_percent": upper_percent,
         "exact_percent": exact_percent,
         "union_bound": union_bound,
+        "proposed": proposed,
         "amounts": _amounts,
     }
     return environment.get_template("report.html")

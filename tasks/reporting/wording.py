@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from schemas.claims import RELEASED_TEXT
+
 _PERCENT = "\N{NO-BREAK SPACE}%"
 
 
@@ -82,6 +84,16 @@ def union_bound(beta: str, times: int) -> str:
     """min(1, times x beta), exact."""
     total = min(Fraction(1), Fraction(beta) * times)
     return f"{(Decimal(total.numerator) / Decimal(total.denominator)).normalize():f}"
+
+
+def proposed(proposer: str) -> str:
+    """A sentence, without its full stop, about where candidates with this public line came from."""
+    if proposer.startswith(RELEASED_TEXT):
+        return (
+            "They are the claims of a text that was released before, as its user declares; nobody checked that. "
+            "What of that text is no claim was not asked: `privcert claims` shows it, with reasons"
+        )
+    return "They were proposed without looking at the text"
 
 
 def _percent(units: int, n: int, *, round_up: bool) -> str:

@@ -62,7 +62,7 @@ class Study:
     def identity(self) -> Identity:
         """What its rows share."""
         settings = self.settings
-        return Identity(self.key, settings.name, settings.seeds, Fraction(settings.confidence))
+        return Identity(self.key, settings.name, settings.seed, settings.seeds, Fraction(settings.confidence))
 
 
 def preset_names() -> list[str]:

@@ -12,11 +12,12 @@ from schemas.study_tables import METRICS, STUDY_CELLS, STUDY_RUNS
 from schemas.values import decimal_text
 from tasks.privacy.accounting import Loss
 from tasks.privacy.coverage import MISS, hoeffding_slack, theorem4_intervals_of_counts
-from tasks.privacy.mechanisms import MECHANISMS, Mechanism
+from tasks.privacy.mechanisms import MECHANISMS
 from tasks.privacy.mechanisms.protocol import depends_on_its_count_alone
 from tasks.privacy.thresholds import threshold_units
 from tasks.statistics.intervals import clopper_pearson
 from tasks.studies.cells import OPTIONAL, Cell
+from tasks.studies.chunks import Samples, sampled
 
 Columns = Mapping[str, NDArray[np.int64]]
 # metric -> numerator, denominator
@@ -33,10 +34,11 @@ assert MISS == 0.001  # the slack's column says so
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Of a study, on each of its rows. confidence: of each interval."""
+    """Of a study, on each of its rows, and its seed. confidence: of each interval."""
 
     key: str
     name: str
+    seed: int
     seeds: int
     confidence: Fraction
 
@@ -58,8 +60,9 @@ def study_cells(identity: Identity, counted: pa.Table, cells: Sequence[Cell]) ->
     """Table STUDY_CELLS: numerators and denominators pooled over seeds and runs, exact rates, Theorem 4.
 
     An interval of Clopper and Pearson speaks of independent trials: reports for any_unsupported; for the others the
-    candidates of all reports, which is exact given the statements where certificates are independent and conservative
-    where the chances differ, and only indicative after a selection.
+    candidates of all reports, which is exact given the sampled statements where certificates are independent and
+    conservative where the chances differ, and only indicative after a selection. It says nothing of statements that
+    were not sampled.
     """
     pooled: Columns = {
         name: column.to_numpy().reshape(len(cells), identity.seeds).sum(axis=1)
@@ -67,11 +70,13 @@ def study_cells(identity: Identity, counted: pa.Table, cells: Sequence[Cell]) ->
         if name not in ("cell_key", "seed")
     }
     losses: dict[tuple[object, ...], Loss] = {}
+    samples: Samples = {}
     rows = [
         {"study_key": identity.key, "study": identity.name, "cell": at, "seeds": identity.seeds}
         | {"confidence": float(identity.confidence)}
         | _asked(cell)
         | _theory(cell, _loss(cell, losses))
+        | _exact(cell, identity, samples)
         for at, cell in enumerate(cells)
     ]
     for metric, found in _rates(pooled, identity.confidence).items():
@@ -128,28 +133,46 @@ def _asked(cell: Cell) -> dict[str, object]:
 
 
 def _theory(cell: Cell, loss: Loss) -> dict[str, object]:
-    mechanism, n = cell.designed, cell.universe.n
-    margin, beta = mechanism.margin_units, cell.design.beta_each
+    margin, n = cell.designed.margin_units, cell.universe.n
     return {
         "charged_epsilon_nats": float(loss.epsilon),
         "charged_delta": float(loss.delta),
-        "beta_per_statement": float(beta),
+        "beta_per_statement": float(cell.design.beta_each),
         "margin_units": float(margin),
         "margin_share": float(margin / n),
         "slack_hoeffding_999_share": hoeffding_slack(cell.statements),
-    } | (_exact(cell, mechanism, beta) if depends_on_its_count_alone(mechanism) else {})
+    }
 
 
-def _exact(cell: Cell, mechanism: Mechanism, beta: Fraction) -> dict[str, object]:
-    """Expected EmitRate for statements drawn uniformly from the universe, and Theorem 4's interval of it."""
-    counts, n, theta = cell.universe.counts(), cell.universe.n, Fraction(cell.theta)
-    tau = Fraction(mechanism.margin_units) / n
-    interval = theorem4_intervals_of_counts(counts, n, theta, tau, beta)
+def _exact(cell: Cell, identity: Identity, samples: Samples) -> dict[str, object]:
+    """Expected EmitRate over the universe and over the sampled statements, and Theorem 4's interval of the first.
+
+    Empty where a certificate depends on more than its count.
+    """
+    mechanism, n, theta = cell.designed, cell.universe.n, Fraction(cell.theta)
+    if not depends_on_its_count_alone(mechanism):
+        return {}
+    counts = cell.universe.counts()
+    chances = mechanism.emit_probabilities(counts, n, theta)
+    interval = theorem4_intervals_of_counts(
+        counts, n, theta, Fraction(mechanism.margin_units) / n, cell.design.beta_each
+    )
     return {
-        "exact_emit_rate_share": float(mechanism.emit_probabilities(counts, n, theta).mean()),
+        "exact_emit_rate_share": float(chances.mean()),
+        "exact_emit_rate_of_sample_share": float(np.average(chances, weights=_times(cell, identity, samples))),
         "theorem4_lower_share": float(interval.lower),
         "theorem4_upper_share": float(interval.upper),
     }
+
+
+def _times(cell: Cell, identity: Identity, known: Samples) -> NDArray[np.int64]:
+    """How often the seeds sampled each statement of the universe, shape (M,); the same for many cells."""
+    what = (cell.universe.identity, cell.statements, cell.distinct)
+    if what not in known:
+        known[what] = np.zeros(cell.universe.statements, np.int64)
+        for seed in range(identity.seeds):
+            np.add.at(known[what], sampled(cell, identity.seed, seed), 1)
+    return known[what]
 
 
 def _loss(cell: Cell, known: dict[tuple[object, ...], Loss]) -> Loss:

@@ -2,25 +2,25 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
 from numpy.typing import NDArray
 
+from schemas.audit import PremiseWindows
 from schemas.errors import UserError
 from tasks.inference.encoder import EncoderFiles, PairEncoder
+from tasks.support.hub import GRAPHS, HubCheckpoint
+from tasks.support.models import CROSS_ENCODER, CROSS_ENCODER_REVISION
 
-CROSS_ENCODER = "cross-encoder/nli-deberta-v3-base"
-CROSS_ENCODER_REVISION = "6c749ce3425cd33b46d187e45b92bbf96ee12ec7"
 DECISION_RULE = (
     "supports if the entailment logit is strictly above every other; a tie is no support; a text without word pieces "
     "supports nothing"
 )
+WINDOWS_RULE = "; of several windows, the one where it leads most (the first of equals) decides"
 
 
 class NliModel:
@@ -39,8 +39,11 @@ class NliModel:
     @cached_property
     def description(self) -> Mapping[str, str]:
         """Public facts for the certificate; with the name, all that the fingerprint covers."""
+        rule = DECISION_RULE
+        if self._encoder.premise_windows is PremiseWindows.MAX:
+            rule += WINDOWS_RULE
         labels = ", ".join(self._encoder.labels)
-        return {"revision": self._revision, **self._encoder.facts(), "labels": labels, "decision_rule": DECISION_RULE}
+        return {"revision": self._revision, **self._encoder.facts(), "labels": labels, "decision_rule": rule}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -56,7 +59,11 @@ class NliModel:
 
         Raises: UserError for a statement that is empty or too long; ValueError for a text that is not valid Unicode.
         """
-        return decide(self._encoder.logits(texts, statements), self._entailment)
+        return self.decide(self._encoder.logits(texts, statements))
+
+    def decide(self, logits: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """The verdicts that follow from logits; shape without the last axis."""
+        return decide(logits, self._entailment)
 
 
 def decide(logits: NDArray[np.float32], entailment: int) -> NDArray[np.bool_]:
@@ -72,11 +79,11 @@ def nli_mini_files() -> EncoderFiles:
     return EncoderFiles(folder / "model.onnx", folder / "tokenizer.json", folder / "config.json")
 
 
-def load_nli_mini(workers: int | None = None) -> NliModel:
+def load_nli_mini(workers: int | None = None, premise_windows: PremiseWindows = PremiseWindows.TRUNCATE) -> NliModel:
     """The packaged model `nli-mini`; needs neither network nor files besides the package."""
     files = nli_mini_files()
     revision = json.loads(files.config.read_text(encoding="utf-8"))["version"]
-    return NliModel("nli-mini", revision, PairEncoder(files, workers))
+    return NliModel("nli-mini", revision, PairEncoder(files, workers, premise_windows))
 
 
 def load_cross_encoder(
@@ -84,31 +91,38 @@ def load_cross_encoder(
     revision: str = CROSS_ENCODER_REVISION,
     cache_dir: Path | None = None,
     workers: int | None = None,
+    premise_windows: PremiseWindows = PremiseWindows.TRUNCATE,
 ) -> NliModel:
-    """A cross-encoder of the model hub that ships onnx/model.onnx, at a pinned revision.
+    """A cross-encoder of the model hub in ONNX form, at a pinned revision; see HubCheckpoint.
 
-    revision: full commit hash; a branch or tag could change under a certificate. cache_dir: default the hub's own.
-
-    Raises: UserError for a revision that is not a commit hash, and where the files cannot be had.
+    Raises: UserError for a revision that is not a commit hash, where the files cannot be had, and for a checkpoint
+    that is no NLI model.
     """
-    if re.fullmatch(r"[0-9a-f]{40}", revision) is None:
-        raise UserError("a model's revision must be a full commit hash of 40 hexadecimal digits")
+    files = HubCheckpoint(name, revision, cache_dir).fetched()
+    return NliModel(name, revision, _encoder(name, files, workers, premise_windows))
+
+
+def load_folder(
+    folder: Path, workers: int | None = None, premise_windows: PremiseWindows = PremiseWindows.TRUNCATE
+) -> NliModel:
+    """A cross-encoder in a folder: model.onnx (or onnx/model.onnx), tokenizer.json, config.json.
+
+    Its public name is that of the folder, without the path. Raises UserError where a file is missing, and for a
+    checkpoint that is no NLI model.
+    """
+    name = folder.resolve().name
+    graph = next((folder / graph for graph in reversed(GRAPHS) if (folder / graph).is_file()), folder / GRAPHS[-1])
+    files = EncoderFiles(graph, folder / "tokenizer.json", folder / "config.json")
+    missing = [path.name for path in (graph, folder / "tokenizer.json", folder / "config.json") if not path.is_file()]
+    if missing:
+        raise UserError(f"model: the folder {name!r} has no {', no '.join(missing)}")
+    return NliModel(name, "none: files of a folder", _encoder(name, files, workers, premise_windows))
+
+
+def _encoder(name: str, files: EncoderFiles, workers: int | None, premise_windows: PremiseWindows) -> PairEncoder:
     try:
-        model, tokenizer, config = (
-            _fetch(name, file, revision, cache_dir) for file in ("onnx/model.onnx", "tokenizer.json", "config.json")
-        )
-    except Exception as error:  # each version of the hub's client brings the errors of its own HTTP library
-        raise UserError(
-            f"{name} at revision {revision[:12]} is not on this machine and cannot be fetched from the hub: connect "
-            "once to fetch it, or choose a model that is there with --model nli-mini or --model keyword"
-        ) from error
-    return NliModel(name, revision, PairEncoder(EncoderFiles(model, tokenizer, config), workers))
-
-
-def _fetch(name: str, file: str, revision: str, cache_dir: Path | None) -> Path:
-    cached = try_to_load_from_cache(name, file, cache_dir=cache_dir, revision=revision)
-    if isinstance(cached, str):
-        return Path(cached)
-    # Fails at once where the hub is out of reach; the download itself would retry for half a minute.
-    get_hf_file_metadata(hf_hub_url(name, file, revision=revision), timeout=10)
-    return Path(hf_hub_download(name, file, revision=revision, cache_dir=cache_dir))
+        return PairEncoder(files, workers, premise_windows)
+    except ValueError as error:  # says which rule the checkpoint breaks; JSON that cannot be read is one too
+        raise UserError(f"model {name}: {error}") from None
+    except Exception as error:  # the runtime and the tokenizer raise classes of their own
+        raise UserError(f"model {name}: its files cannot be read ({type(error).__name__})") from error

@@ -29,21 +29,21 @@ BAD_FLAGS = [
     ("--epsilon", "0", "epsilon: must be greater than 0"),
     ("--epsilon", "-1", "epsilon: must be greater than 0"),
     ("--epsilon", "1000", "epsilon: must be greater than 0 and less than 1000"),
-    ("--epsilon", "two", "epsilon: must be a number, not str"),
-    ("--epsilon", "", "epsilon: must be a number, not str"),
-    ("--epsilon", "true", "epsilon: must be a number, not str"),
+    ("--epsilon", "two", "epsilon: must be a number, not text"),
+    ("--epsilon", "", "epsilon: must be a number, not text"),
+    ("--epsilon", "true", "epsilon: must be a number, not text"),
     ("--epsilon", "1e-999999", "epsilon: must have at most"),
-    ("--epsilon", "+-5", "epsilon: must be a number, not str"),
+    ("--epsilon", "+-5", "epsilon: must be a number, not text"),
     ("--epsilon", "9" * 5000, "epsilon: must have at most"),
     ("--statements", "٥", "statements: must be a whole number"),
-    ("--epsilon", "0x10", "epsilon: must be a number, not str"),
-    ("--epsilon", "1,5", "epsilon: must be a number, not str"),
+    ("--epsilon", "0x10", "epsilon: must be a number, not text"),
+    ("--epsilon", "1,5", "epsilon: must be a number, not text"),
     ("--beta", "0", "beta: must be greater than 0"),
     ("--beta", "0.5", "beta: must be greater than 0 and less than 0.5"),
     ("--beta", "nan", "beta: must be a number, not NaN"),
     ("--theta", "1.01", "theta: must be between 0 and 1"),
     ("--theta", "-0.01", "theta: must be between 0 and 1"),
-    ("--theta", "5%", "theta: must be a number, not str"),
+    ("--theta", "5%", "theta: must be a number, not text"),
     ("--theta", "snan", "theta: must be a number, not NaN"),
     ("--scope", "everything", "scope: "),
     ("--mechanism", "laplace", "mechanism: laplace draws floating-point noise"),
@@ -65,7 +65,7 @@ BAD_FLAGS = [
     ("--selected", "-1", "selected: "),
     ("--selection-share", "0.5", "selection_share: frontier does not take it"),
     ("--selection-share", "1", "selection_share: must be greater than 0 and less than 1"),
-    ("--selection-share", "half", "selection_share: must be a number, not str"),
+    ("--selection-share", "half", "selection_share: must be a number, not text"),
     ("--edition", "0", "edition: "),
     ("--edition", "1.5", "edition: must be a whole number"),
     ("--statements", "0", "statements: "),
@@ -115,8 +115,8 @@ BAD_YAML = [
     ("epsilon: .nan", "epsilon: must be a number, not NaN"),
     ("epsilon: .inf", "epsilon: must be finite"),
     ("epsilon: yes", "epsilon: must be a number, not a boolean"),
-    ('epsilon: "2"', "epsilon: must be a number, not str"),
-    ("epsilon: [2]", "epsilon: must be a number, not list"),
+    ('epsilon: "2"', "epsilon: must be a number, not text"),
+    ("epsilon: [2]", "epsilon: must be a number, not a list"),
     ("epsilon:", "epsilon: is required"),
     ("epsilon: 2\nepsilon: 3", "key 'epsilon' is given twice"),
     ("epsilon: 2\nepsilom: 3", "epsilom: unknown setting"),
@@ -264,7 +264,7 @@ def test_bad_budgets_are_refused_by_name(privcert):
     ]:
         answer = privcert("budget", "set", "reviews", *amounts)
         assert (answer.code, answer.err.count("\n"), says in answer.err) == (2, 1, True), answer
-    for value, says in [("0", "greater than 0"), ("nan", "NaN"), ("-3", "greater than 0"), ("lots", "not str")]:
+    for value, says in [("0", "greater than 0"), ("nan", "NaN"), ("-3", "greater than 0"), ("lots", "not text")]:
         answer = privcert("budget", "set", "reviews", "--epsilon", value)
         assert (answer.code, "epsilon: " in answer.err, says in answer.err) == (2, True, True), answer
     assert "account: must be 1 to 63" in privcert("budget", "set", "Not A Name", "--epsilon", "1").err

@@ -180,13 +180,17 @@ def test_analysts_query_without_the_private_zone(privcert, tmp_path):
 SELECTED = {
     "corpus": "reviews",
     "theta": "0.05",
+    "proposer": "tag_template",
+    "rejects": [],
     "partitions": [
         {
             "partition": "all", "n": 400, "unit": "author", "mechanism": "svt", "epsilon": "10", "scope": "report",
             "meaning": "at least this many units support it", "vacuous": False, "margin": 0.01, "abstained": 57,
             "parameters": {"delta": "0.00001", "selected": "3", "theta": "0.05"},
             "abstain_reasons": {"not_reached": 38, "not_selected": 19},
-            "emitted": [{"statement": "The food is good.", "certificate": 0.5, "certificate_units": 200}],
+            "emitted": [
+                {"statement": "The food is good.", "certificate": 0.5, "certificate_units": 200, "is_certified": True},
+            ],
             "report": "r.html", "certificate": "c.json",
         }
     ],

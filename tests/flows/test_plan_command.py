@@ -1,9 +1,12 @@
 """`privcert plan`: every part of the answer, and one line for what is wrong."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
+
+from flows.cli.plan_text import at_most
 
 PLAIN = "plan --n 1800 --theta 0.05 --epsilon 10".split()
 SMALL = "plan --n 300 --statements 12 --theta 0.1 --epsilon 4".split()
@@ -52,10 +55,10 @@ def test_a_plan_says_what_no_certifier_can_beat_and_what_a_reader_could_infer(pr
 
 def test_advice_names_a_mechanism_that_can_be_released_and_its_parameters(privcert):
     advice = facts_of(privcert, *SMALL, "--advice")["advice"]
-    by_name = {option["mechanism"]: option for option in advice["options"]}
+    by_name = {option["mechanism"]: option for option in advice["lowest_options"]}
     lowest = by_name[advice["lowest_support"]]
     assert lowest["releasable"] and set(advice["refused"]) == {"gaussian", "discrete_gaussian"}
-    released = [option for option in advice["options"] if option["releasable"]]
+    released = [option for option in advice["lowest_options"] if option["releasable"]]
     counts = [option["smallest_count_certified"]["0.8"] for option in released]
     assert lowest["smallest_count_certified"]["0.8"] == min(count for count in counts if count is not None)
     assert by_name["hist"]["contributions"] and by_name["svt"]["selected"] and by_name["topk"]["selection_share"]
@@ -107,15 +110,17 @@ def test_files_are_written_where_they_are_asked_for(privcert, tmp_path):
 def test_text_fits_a_hundred_columns_and_says_everything(privcert, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     arguments = "--advice --releases 12 --delta 1e-5 --records 500 --sweep-epsilon 0.1,4 --sweep-theta 0.1,0.9".split()
+    arguments += ["--output", "plans.csv"]
     out = privcert(*SMALL, *arguments).out
-    assert max(len(line.rstrip()) for line in out.splitlines()) <= 100
+    assert [line for line in out.splitlines() if len(line.rstrip()) > 100] == []
     for text in (
         "emitted with prob. 0.95",
         "k* = ",
         "Theorem 5",
         "total variation",
         "not a filter",
-        "certifies the lowest support",
+        "the lowest support is certified by",
+        "file                      plans.csv",
         "scoring",
         "smallest support emitted with probability",
     ):
@@ -135,15 +140,21 @@ def test_text_says_what_the_numbers_of_selecting_and_bounding_mechanisms_mean(pr
         ("--mechanism magic", "mechanism: unknown mechanism 'magic'"),
         ("--mechanism hist", "contributions: hist needs it"),
         ("--mechanism svt --selected 3", "selection_share: svt needs it"),
+        ("--mechanism topk", "selected: topk needs it; selection_share: topk needs it"),
         ("--mechanism gaussian", "delta: gaussian needs it"),
         ("--delta 1e-5", "delta: frontier does not take it"),
         ("--contributions 3", "contributions: frontier does not take it"),
         ("--delta 0", "delta: must be greater than 0"),
-        ("--selected 0", "selected:"),
-        ("--sweep-epsilon 1,x", "sweep_epsilon.1: must be a number"),
-        ("--sweep-theta 0.1,2", "sweep_theta.1: must be between 0 and 1"),
-        ("--sweep-statements 5,1.5", "sweep_statements.1: must be a whole number"),
-        ("--sweep-statements 5,0", "sweep_statements: each must be between 1 and 100000"),
+        ("--selected 0", "selected: must be at least 1"),
+        ("--sweep-epsilon 1,x", "sweep_epsilon, value 2: must be a number"),
+        ("--sweep-theta 0.1,2", "sweep_theta, value 2: must be between 0 and 1"),
+        ("--sweep-statements 5,1.5", "sweep_statements, value 2: must be a whole number"),
+        ("--sweep-statements 5,0", "sweep_statements, value 2: must be at least 1"),
+        ("--sweep-epsilon 1,2,1.0", "sweep_epsilon: a value is given twice"),
+        ("--sweep-epsilon 0", "sweep_epsilon: must be greater than 0"),
+        ("--n 1e3", "n: must be a whole number, written in digits only"),
+        ("--n 0", "n: must be at least 1"),
+        ("--prior 1:1:9 --prior-file none.txt", "prior: give either a prior or a prior_file"),
         ("--prior 1:2", "prior: write weight:a:b"),
         ("--prior-file none.txt", "prior_file: cannot read 'none.txt'"),
         ("--output plans.xls", "output: the file must end in .parquet or .csv"),
@@ -158,3 +169,88 @@ def test_what_is_wrong_is_one_line_that_begins_with_its_name(privcert, arguments
     answer = privcert(*SMALL, *arguments.split())
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith(f"privcert: {says}") and answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["theta", "epsilon", "statements"])
+def test_what_is_swept_need_not_be_given_once_more(privcert, flag):
+    values = {"theta": "0.3,0.2", "epsilon": "8,1", "statements": "12,3"}[flag]
+    given = {"theta": "0.1", "epsilon": "4", "statements": "5"} | {flag: values.split(",")[0]}
+    alone = ["plan", "--n", "300", *(part for name, value in given.items() for part in (f"--{name}", value))]
+    swept = [part for part in alone if part not in (f"--{flag}", given[flag])] + [f"--sweep-{flag}", values]
+    found = facts_of(privcert, *swept)
+    assert len(found.pop("sweep")) == 2 and found == facts_of(privcert, *alone)
+    lacking = privcert("plan", "--n", "300", "--sweep-statements", "1,2")
+    assert (lacking.code, lacking.err) == (2, "privcert: theta: is required; epsilon: is required\n")
+
+
+def test_a_plan_repeats_what_was_asked_and_says_what_a_certificate_pays(privcert):
+    facts = facts_of(privcert, *SMALL, "--mechanism", "svt", "--selected", "4", "--selection-share", "0.25")
+    assert [facts[name] for name in ("epsilon", "delta", "theta", "beta")] == ["4", None, "0.1", "0.05"]
+    assert facts["epsilon_per_certificate"] == 0.75 and facts["epsilon_per_statement"] is None
+    gaussian = facts_of(privcert, *SMALL, "--mechanism", "discrete_gaussian", "--delta", "1e-5")
+    assert gaussian["delta"] == "0.00001" and gaussian["epsilon_per_certificate"] is None
+    out = privcert(*SMALL, "--mechanism", "svt", "--selected", "4", "--selection-share", "0.25").out
+    assert "at most 4 of 12 statements, epsilon 0.75 each" in out
+
+
+@pytest.mark.parametrize("mechanism", ["svt", "topk", "discrete_gaussian", "gaussian"])
+def test_no_limit_is_printed_that_does_not_hold_for_the_mechanism(privcert, mechanism):
+    arguments = [*SMALL, "--mechanism", mechanism, *OF_THEIR_OWN[mechanism].split()]
+    facts = facts_of(privcert, *arguments)
+    assert set(facts["limits"].values()) == {None} and facts["epsilon_of_one_statement"] is None
+    assert {line["tv_statement"] for line in facts["without_certificate"]} == {None}
+    out = privcert(*arguments).out
+    assert "k* =" not in out and "pure DP with equal shares" in out
+
+
+def test_where_a_theorem_says_nothing_the_text_says_so(privcert):
+    out = privcert(*SMALL).out
+    assert "the bound on the width says nothing here (Theorem 5" in out and "w >= " not in out
+
+
+def test_advice_that_needs_delta_says_which_account_takes_it_and_the_best_without(privcert):
+    arguments = [*"plan --n 1800 --theta 0.05 --epsilon 10 --statements 60 --advice".split(), "--delta", "1e-5"]
+    advice, out = facts_of(privcert, *arguments)["advice"], " ".join(privcert(*arguments).out.split())
+    assert advice["lowest_support"] == advice["most_statements"] == "discrete_gaussian"
+    for name in ("lowest_support_pure", "most_statements_pure"):
+        assert advice[name] not in (None, "discrete_gaussian")
+        assert f"Without delta: {advice[name]} (" in out
+    assert "an account that counts delta or rho: `privcert budget set … --epsilon E --delta D` or `--rho R`" in out
+
+
+def test_files_that_were_written_are_named(privcert):
+    arguments = [*SMALL, "--sweep-epsilon", "1,4", "--output", "plans.csv", "--plot", "sweep.svg"]
+    assert facts_of(privcert, *arguments)["files"] == ["plans.csv", "sweep.svg"]
+    assert "file                      sweep.svg" in privcert(*arguments).out
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        (1e-7, "1e-7"),
+        (0.02499479, "0.02500"),
+        (0.46211715726, "0.4622"),
+        (0.9999092042625951, "1 - 0.000090"),
+        (1 - 2.55e-14, "1 - 2.5e-14"),
+        (1.0, "1 (no bound)"),
+        (0.0, "0"),
+    ],
+)
+def test_an_upper_bound_is_rounded_up_and_never_to_nothing(bound, says):
+    assert at_most(bound) == says or float(at_most(bound)) == pytest.approx(float(says))
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_tables_cut_no_number_and_no_name(privcert, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    arguments = "plan --n 100000 --statements 60 --epsilon 4 --theta 0.1 --delta 1e-5 --advice".split()
+    arguments += ["--sweep-epsilon", "0.123456,999.999", "--sweep-theta", "0.0123456,0.9"]
+    out = re.sub(r"\x1b\[[0-9;]*m", "", privcert(*arguments).out)
+    assert "…" not in out.replace("budget set …", "")
+    rows = [line.split() for line in out.splitlines()]
+    assert ["999.999", "60", "0.0123456", "1235"] in [row[:4] for row in rows]
+    assert sum(row[:1] == ["laplace_rounded*"] and len(row) == 6 for row in rows) == 2
+    assert ["*"] not in rows
+    for table in re.findall(r"(?ms)^mechanism.*?(?=\n\s*\n)", out):
+        assert max(len(line.rstrip()) for line in table.splitlines()) <= int(columns)

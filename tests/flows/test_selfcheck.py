@@ -1,6 +1,7 @@
 """privcert selfcheck: real draws, so each run that should pass fails with probability 1e-6."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -52,7 +53,26 @@ def test_the_same_is_found_on_several_workers_in_the_same_order(privcert):
     assert [line["pair"] for line in found["findings"]] == ["one up, others down", "two up, others down"]
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "nothing"])
-def test_a_mechanism_without_an_exact_sampler_cannot_be_audited(privcert, name):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("laplace", "laplace is for studies only and has no exact sampler; give one of frontier"),
+        ("gaussian", "gaussian is for studies only and has no exact sampler; give one of frontier"),
+        ("nothing", "unknown mechanism 'nothing'; give one of frontier"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_by_name(privcert, name, says):
     answer = privcert("selfcheck", "--mechanism", name)
-    assert answer.code == 2 and name in answer.err and "discrete_gaussian" in answer.err
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert f"mechanism: {says}" in answer.err and "discrete_gaussian" in answer.err
+
+
+@pytest.mark.statistical
+def test_the_table_cuts_nothing_at_80_columns(privcert, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal
+    monkeypatch.setenv("TERM", "dumb")  # of 80 columns without colours
+    answer = privcert(*"selfcheck --mechanism discrete_gaussian --draws 1000 --workers 1".split())
+    assert answer.code == 0 and "…" not in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 80
+    assert answer.out.count("discrete_gaussian:") == 2
+    assert len(re.findall(r" \d\.\d{3} of 2 +0\.\d{4} to 0\.\d{4} +0\.05 +nothing", answer.out)) == 2

@@ -105,7 +105,7 @@ REFUSED = {
     "word with a short stem": ("dimensions/aspect/values/cup/words", ["cu*"], "fewer than 3 letters"),
     "no keyword settings": ("keyword", "DELETE", "Field required"),
     "window of zero": ("keyword/window", 0, "greater than or equal to 1"),
-    "window that is text": ("keyword/window", "5", "must be a whole number, not str"),
+    "window that is text": ("keyword/window", "5", "must be a whole number, not text"),
     "negation of two words": ("keyword/negations", ["not at"], "single word"),
     "near an unknown dimension": ("dimensions/opinion/near", ["mood"], "another dimension"),
     "near itself": ("dimensions/opinion/near", ["opinion"], "another dimension"),
@@ -121,7 +121,7 @@ REFUSED = {
     "language that is a word": ("language", "english!", "pattern"),
     "seed that is negative": ("seed", -1, "greater than or equal to 0"),
     "seed that is a boolean": ("seed", True, "not a boolean"),
-    "seed that is a fraction": ("seed", 0.5, "not float"),
+    "seed that is a fraction": ("seed", 0.5, "digits only"),
     "no unit words": ("unit_words", {"singular": "author"}, "Field required"),
 }
 

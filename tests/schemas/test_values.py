@@ -73,8 +73,8 @@ def test_far_numbers_keep_their_value(number: str) -> None:
 REFUSED = {
     "boolean": (True, "not a boolean"),
     "float": (0.1, "exact decimal"),
-    "text": ("0.1", "not str"),
-    "none": (None, "not NoneType"),
+    "text": ("0.1", "not text"),
+    "none": (None, "not nothing"),
     "NaN": (Decimal("NaN"), "not NaN"),
     "signalling NaN": (Decimal("sNaN"), "not NaN"),
     "infinity": (Decimal("Infinity"), "must be finite"),
@@ -101,9 +101,10 @@ def test_what_is_no_exact_number_is_refused_by_name(kind: str) -> None:
         (Beta, Decimal("0.5"), "less than 0.5"),
         (Theta, Decimal("-0.01"), "between 0 and 1"),
         (Theta, Decimal("1.01"), "between 0 and 1"),
-        (Whole, 1.0, "not float"),
+        (Whole, 1.0, "digits only"),
+        (Whole, Decimal("1e3"), "digits only"),
         (Whole, True, "not a boolean"),
-        (Whole, "1", "not str"),
+        (Whole, "1", "not text"),
     ],
 )
 def test_a_number_outside_its_range_is_refused_by_name(kind: object, value: object, says: str) -> None:

@@ -11,6 +11,7 @@ select
     statement_id,
     decision,
     abstain_reason,
+    is_certified,
     certificate,
     certificate_units,
     theta,

@@ -19,6 +19,8 @@ select
         when certificates.certificate_units < thresholds.threshold_units
             then coalesce(certificates.reason, 'below_threshold')
     end as abstain_reason,
+    -- What a selection left out has no certificate, though a threshold of 0 emits it.
+    releases.n > 0 and certificates.reason is null as is_certified,
     case when releases.n > 0 then certificates.certificate_units / releases.n else 0 end as certificate,
     certificates.certificate_units,
     thresholds.theta,

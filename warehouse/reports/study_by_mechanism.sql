@@ -1,4 +1,4 @@
--- One row per study and mechanism: the worst and the mean cell, and how many exact rates keep Theorem 4.
+-- One row per study and mechanism: worst and mean over all cells, good parameters and bad; who keeps Theorem 4.
 -- Reads: staging.study_cells.
 create view study_by_mechanism as
 select

@@ -37,6 +37,7 @@ select
     supported_recall_share,
     unsupported_emit_share,
     exact_emit_rate_share,
+    exact_emit_rate_of_sample_share,
     emit_rate_share = highest_emit_rate_share as is_highest
 from ranked
 where place = 1

@@ -44,8 +44,9 @@ class DiscreteGaussianMechanism(IntegerNoise):
     def designed(cls, design: Design) -> Self:
         """The smallest sigma with which the sampler itself states at most the rho of the design."""
         check_parameters(cls.name, cls.takes, design)
+        rho = _rho(design)
         try:
-            sigma = sampler_sigma(largest_rho(design.epsilon, design.delta), design.statements)
+            sigma = sampler_sigma(rho, design.statements)
         except ValueError as error:
             raise DesignError(f"epsilon: {error}") from None
         return cls(Fraction(sigma), design.beta_each)
@@ -54,7 +55,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
     def loss(cls, design: Design) -> Loss:
         """The rho that implies (epsilon, delta), and these two."""
         check_parameters(cls.name, cls.takes, design)
-        return gaussian_loss(largest_rho(design.epsilon, design.delta), design.epsilon, design.delta)
+        return gaussian_loss(_rho(design), design.epsilon, design.delta)
 
     @cached_property
     def law(self) -> DiscreteGaussian:
@@ -78,3 +79,11 @@ class DiscreteGaussianMechanism(IntegerNoise):
         noise = np.asarray(certificates, dtype=np.float64) - counts + self.margin
         standard: Probabilities = noise / float(self.sigma)
         return -(standard**2) / 2 - self.law.log_normaliser
+
+
+def _rho(design: Design) -> Fraction:
+    """What both parts of the release agree on, noise and charge. Raises DesignError by name."""
+    try:
+        return largest_rho(design.epsilon, design.delta)
+    except ValueError as error:
+        raise DesignError(f"epsilon: {error}") from None

@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from tasks.privacy.accounting import Loss, pure_loss
-from tasks.privacy.design import Design, check_parameters
+from tasks.privacy.design import HALF, Design, DesignError, check_parameters
 from tasks.privacy.mechanisms.frontier import Frontier
 from tasks.privacy.mechanisms.protocol import CountVector, Probabilities
 from tasks.privacy.thresholds import threshold_units
@@ -36,6 +36,30 @@ class Selecting(ABC):
     selected: int
     epsilon_certificate: Fraction
     beta: Fraction
+
+    @classmethod
+    def designed(cls, design: Design) -> Self:
+        """DesignError by name: of the share where half of epsilon for each part could be drawn, else of epsilon."""
+        try:
+            return cls.drawable(design)
+        except DesignError as error:
+            if not str(error).startswith("epsilon") or not cls._can_be_halved(design):
+                raise
+            problem = str(error).removeprefix("epsilon: ")
+            raise DesignError(f"selection_share: must leave enough of epsilon to each part; {problem}") from None
+
+    @classmethod
+    def _can_be_halved(cls, design: Design) -> bool:
+        try:
+            cls.drawable(replace(design, selection_share=HALF))
+        except DesignError:
+            return False
+        return True
+
+    @classmethod
+    @abstractmethod
+    def drawable(cls, design: Design) -> Self:
+        """With all its scales. Raises DesignError that begins with epsilon where a sampler cannot draw for one."""
 
     @classmethod
     def budget(cls, design: Design) -> tuple[Fraction, Fraction]:

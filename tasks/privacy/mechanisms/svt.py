@@ -41,7 +41,7 @@ class Svt(Selecting):
     epsilon_queries: Fraction
 
     @classmethod
-    def designed(cls, design: Design) -> Self:
+    def drawable(cls, design: Design) -> Self:
         """eps_sel split 1 : (2k)^(2/3)."""
         selection, certificate = cls.budget(design)
         first, second = optimal_split(selection, design.certified)

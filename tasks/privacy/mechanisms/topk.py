@@ -30,7 +30,7 @@ class Topk(Selecting):
     epsilon_selection: Fraction
 
     @classmethod
-    def designed(cls, design: Design) -> Self:
+    def drawable(cls, design: Design) -> Self:
         """eps_sel for the whole selection."""
         selection, certificate = cls.budget(design)
         made = cls(design.certified, certificate, design.beta_each, selection)

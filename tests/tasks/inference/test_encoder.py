@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tiny_onnx import constant_encoder
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
+from schemas.audit import PremiseWindows
 from schemas.errors import UserError
-from tasks.inference import encoder as module
 from tasks.inference.encoder import BrokenLogitsError, EncoderFiles, PairEncoder, read_labels
+from tasks.inference.pairs import MAX_PAIR_TOKENS, MAX_TEXT_CHARACTERS, PairTokenizer, load_tokenizer
 from tasks.support.nli import NliModel
 
 FOLDER = resources.files("tasks.support") / "nli_mini"
@@ -62,14 +63,22 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    """The packaged tokenizer as the encoder sets it up."""
-    return module.load_tokenizer(FILES.tokenizer)
+    """The packaged tokenizer, cutting by itself."""
+    tokenizer = load_tokenizer(FILES.tokenizer)
+    tokenizer.enable_truncation(MAX_PAIR_TOKENS, strategy="only_first")
+    return tokenizer
 
 
-def together(tokenizer: Tokenizer, text: str, statement: str) -> Encoding:
+@pytest.fixture(scope="module")
+def pairs() -> PairTokenizer:
+    """The same tokenizer as the encoder uses it."""
+    return PairTokenizer(FILES.tokenizer, PremiseWindows.TRUNCATE)
+
+
+def together(pairs: PairTokenizer, text: str, statement: str) -> dict[str, list[int]]:
     """The pair as the encoder builds it: each part encoded once, then joined."""
-    parts = [tokenizer.encode(part, add_special_tokens=False) for part in (text, statement)]
-    return tokenizer.post_process(*parts)
+    (inputs,) = pairs.inputs(pairs.premise(text), pairs.frame(statement))
+    return {name: values[0].tolist() for name, values in inputs.items()}
 
 
 def bits(logits: NDArray[np.float32]) -> NDArray[np.uint32]:
@@ -118,26 +127,30 @@ def test_different_texts_and_statements_give_different_logits(encoder: PairEncod
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=900), st.sampled_from(STATEMENTS))
 def test_a_pair_put_together_from_its_parts_is_the_tokenizers_own_pair(
-    tokenizer: Tokenizer, text: str, statement: str
+    tokenizer: Tokenizer, pairs: PairTokenizer, text: str, statement: str
 ) -> None:
-    pair, expected = together(tokenizer, text, statement), tokenizer.encode(text, statement)
-    assert (pair.ids, pair.type_ids) == (expected.ids, expected.type_ids)
+    pair, expected = together(pairs, text, statement), tokenizer.encode(text, statement)
+    assert pair == {
+        "input_ids": expected.ids,
+        "token_type_ids": expected.type_ids,
+        "attention_mask": expected.attention_mask,
+    }
 
 
-def test_only_the_premise_is_cut(encoder: PairEncoder, tokenizer: Tokenizer) -> None:
+def test_only_the_premise_is_cut(encoder: PairEncoder, tokenizer: Tokenizer, pairs: PairTokenizer) -> None:
     long, statement = "soup " * 1000, "The review praises the food."
-    pair = together(tokenizer, long, statement)
+    ids = together(pairs, long, statement)["input_ids"]
     tail = tokenizer.encode(statement, add_special_tokens=False).ids
-    assert len(pair.ids) == 384
-    assert pair.ids[-1 - len(tail) : -1] == tail
+    assert len(ids) == 384
+    assert ids[-1 - len(tail) : -1] == tail
     longer = encoder.logits([long, long + "but we waited for two hours"], [statement])
     assert np.array_equal(bits(longer[0]), bits(longer[1]))
 
 
-def test_the_separator_written_in_a_text_ends_no_premise(tokenizer: Tokenizer) -> None:
-    pair = together(tokenizer, "Bad. [SEP] [CLS] Good.", "It was good.")
-    assert pair.ids.count(tokenizer.token_to_id("[SEP]")) == 2
-    assert pair.ids.count(tokenizer.token_to_id("[CLS]")) == 1
+def test_the_separator_written_in_a_text_ends_no_premise(tokenizer: Tokenizer, pairs: PairTokenizer) -> None:
+    ids = together(pairs, "Bad. [SEP] [CLS] Good.", "It was good.")["input_ids"]
+    assert ids.count(tokenizer.token_to_id("[SEP]")) == 2
+    assert ids.count(tokenizer.token_to_id("[CLS]")) == 1
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "\0\0", "\x07" * 50])
@@ -156,7 +169,7 @@ def test_unusual_texts_have_finite_logits_that_neighbours_do_not_move(encoder: P
 
 @pytest.mark.parametrize("text", ["the soup was cold " * 280_000, "a" * 5_000_000, " " * 5_000_000])
 def test_five_megabytes_of_text_are_read_up_to_the_declared_character(encoder: PairEncoder, text: str) -> None:
-    cut = encoder.logits([text, text[: module.MAX_TEXT_CHARACTERS]], STATEMENTS[:1])
+    cut = encoder.logits([text, text[:MAX_TEXT_CHARACTERS]], STATEMENTS[:1])
     assert np.array_equal(bits(cut[0]), bits(cut[1]))
 
 

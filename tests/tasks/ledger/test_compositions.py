@@ -171,7 +171,7 @@ def test_a_gap_is_counted_by_each_account_in_its_own_parts(desk: Desk) -> None:
 
 def test_a_pure_gap_implies_its_rho(desk: Desk) -> None:
     cap(desk, ZCDP)
-    lost(desk).log.accept_gap(Decimal("0.3"), "restored")
+    lost(desk).log.accept_gap(Decimal("0.3"), "restored", delta=Decimal(0))
     [line] = desk.log.budget_lines()
     assert (line.rho.spent, line.rho.left) == ("0.045", "0.055")
     assert budget_line(desk, ask(desk.register()[0], "0.2")) == (
@@ -183,11 +183,15 @@ def test_a_pure_gap_implies_its_rho(desk: Desk) -> None:
     ("account", "stated", "says"),
     [
         (PURE, {"rho": "0.01"}, "epsilon: account reviews counts it"),
-        (APPROXIMATE, {"rho": "0.01"}, "epsilon: account reviews counts it"),
-        (ZCDP, {"epsilon": "0.1", "delta": "0.00001"}, "rho: account reviews counts it"),
-        (PURE, {"delta": "0.00001"}, "epsilon: accepting a gap needs it"),
-        (PURE, {"rho": "0.01", "delta": "0.00001"}, "epsilon: accepting a gap needs it"),
-        (PURE, {}, "epsilon: accepting a gap needs it"),
+        (APPROXIMATE, {"rho": "0.01"}, "epsilon: account .* counts it, so .*: --epsilon E and --delta D"),
+        (ZCDP, {"epsilon": "0.1", "delta": "0.00001"}, "rho: account reviews counts it, so .*: --rho R"),
+        (PURE, {"delta": "0.00001"}, "epsilon: accepting a gap needs --epsilon E"),
+        (PURE, {"rho": "0.01", "delta": "0.00001"}, "epsilon: accepting a gap needs --epsilon E"),
+        (PURE, {}, "epsilon: accepting a gap needs --epsilon E with --delta D, or --rho R alone"),
+        (PURE, {"epsilon": "0.1"}, "delta: say --delta D beside --epsilon: 0 only if nothing that was lost had"),
+        (APPROXIMATE, {"epsilon": "0.1"}, "delta: say --delta D beside"),
+        (ZCDP, {"epsilon": "0.1"}, "delta: say --delta D beside"),
+        (ZCDP, {"epsilon": "0.1", "rho": "0.01"}, "delta: say --delta D beside"),
     ],
 )
 def test_a_gap_states_what_the_accounts_count(
@@ -217,6 +221,51 @@ def test_a_gap_with_a_delta_keeps_a_new_account_from_being_pure(desk: Desk) -> N
     with pytest.raises(UserError, match="delta: late was charged at a delta"):
         cap(desk, PURE, "late")
     cap(desk, APPROXIMATE, "late")
+
+
+@pytest.mark.parametrize("first", [APPROXIMATE, ZCDP])
+def test_an_account_whose_cap_was_lost_never_comes_back_as_pure_unless_the_gap_had_no_delta(
+    desk: Desk, first: dict[str, str]
+) -> None:
+    """The restored log knows neither the cap nor the releases with a delta that it allowed."""
+    [partition] = desk.register()
+    desk.log.project()
+    backup = desk.back_up()
+    cap(desk, first)
+    desk.publish(gaussian(partition, "0.1"))
+    desk.restore(backup)
+    with pytest.raises(UserError, match="delta: say --delta D beside --epsilon"):
+        desk.log.accept_gap(Decimal("0.1"), "restored")
+    desk.log.accept_gap(None, "restored", rho=Decimal("0.01"))
+    for other in (PURE, APPROXIMATE):
+        with pytest.raises(UserError, match=r"(delta|epsilon): an accepted gap that reviews was charged for did not"):
+            cap(desk, other)
+    cap(desk, ZCDP)
+    desk.log.check()
+
+
+def test_a_gap_leaves_unknown_what_was_not_stated(desk: Desk) -> None:
+    cap(desk, APPROXIMATE)
+    lost(desk).log.accept_gap(Decimal("0.3"), "restored", delta=Decimal("0.00001"))
+    [line] = desk.log.budget_lines()
+    assert (line.epsilon.spent, line.delta.spent, line.rho.spent) == ("0.3", "0.00001", None)
+
+
+@pytest.mark.parametrize("mechanism", PARAMETERS)
+def test_a_partition_without_units_is_asked_what_its_account_counts_and_nothing_else(
+    desk: Desk, mechanism: str
+) -> None:
+    cap(desk, PURE)
+    [empty] = desk.register(desk.stage(n=0, units=[]))
+    question = ask(empty, mechanism=mechanism, parameters=PARAMETERS[mechanism])
+    if mechanism != "discrete_gaussian":
+        desk.log.check_affordable(question)
+        assert not desk.seal(question, 0).was_sealed
+        return
+    for refuse in (desk.log.check_affordable, desk.seal):
+        with pytest.raises(UserError, match=r"delta: a pure account takes no release .* reviews is pure for ever"):
+            refuse(question)
+    assert desk.releases() == []
 
 
 def test_joining_an_account_is_checked_in_every_part(desk: Desk) -> None:

@@ -310,4 +310,5 @@ def test_the_verifier_s_own_arithmetic_agrees_wherever_a_mechanism_can_be_run(qu
     assert [group["weight"] for group in prepared.fields] == sorted(split.shares, key=int)
     for group in prepared.fields:
         verifier._check_group(asked, split, group)  # type: ignore[arg-type]
-    verifier._check_rho(split, Fraction(loss_fields(question.loss)["rho"] or "-1"))
+    scale = Fraction(prepared.fields[0]["scale"])
+    verifier._check_rho(split, Fraction(loss_fields(question.loss)["rho"] or "-1"), scale)

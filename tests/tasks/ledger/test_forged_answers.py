@@ -232,7 +232,7 @@ FORGED: dict[str, tuple[str, Callable[[Document], None], str]] = {
         lambda document: document["payload"]["question"]["parameters"].update(delta="0.1"),
         "question: not the parameters",
     ),
-    "an approximate cap that counts no delta": ("frontier", drop("chain", -4, "body", "delta"), "malformed: budget"),
+    "an approximate cap that counts no delta": ("frontier", drop("chain", -4, "body", "delta"), "format: the cap"),
     "a cap called pure": ("frontier", put("chain", -4, "body", "composition", value="pure"), "budget: a cap does not"),
     "a cap called magic": ("frontier", put("chain", -4, "body", "composition", value="magic"), "format: composition"),
     "a lower cap on delta": (

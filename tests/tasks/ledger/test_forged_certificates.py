@@ -184,10 +184,10 @@ FORGED: dict[str, tuple[Callable[[Document], None], str]] = {
     ),
     "a cap on what the account does not count": (link(CAP, "rho", "1"), "budget: a cap does not count"),
     "edition 2 called 1": (put(*QUESTION, "edition", value=1), "entries: the same question was answered twice"),
-    "edition -7": (put(*QUESTION, "edition", value=-7), "malformed: format"),
+    "edition -7": (put(*QUESTION, "edition", value=-7), "format: edition of the question has"),
     "edition 0": (put(*QUESTION, "edition", value=0), "format: the edition"),
-    "edition true": (put(*QUESTION, "edition", value=True), "malformed: format"),
-    "edition as text": (put(*QUESTION, "edition", value="2"), "malformed: format"),
+    "edition true": (put(*QUESTION, "edition", value=True), "format: edition of the question has"),
+    "edition as text": (put(*QUESTION, "edition", value="2"), "format: edition of the question has"),
     "an unknown unit support": (put(*QUESTION, "unit_support", value="banana"), "format: unit_support"),
     "an unknown unit rule": (
         every(both("unit_rule", "banana"), put("chain", CORPUS, "body", "scheme", "unit_rule", value="banana")),
@@ -208,7 +208,7 @@ FORGED: dict[str, tuple[Callable[[Document], None], str]] = {
     "an unknown key of the partition": (add(*PARTITION), "format: the partition has unknown keys"),
     "an unknown key of the answer": (add(*ANSWER), "format: the answer has unknown keys"),
     "an unknown key of a link": (add("chain", OTHER_CAP), "format: the link has unknown keys"),
-    "an unknown key of the own entry": (add("chain", LAST, "body"), "seal: the last entry has unknown keys"),
+    "an unknown key of the own entry": (add("chain", LAST, "body"), "format: the release entry has unknown keys"),
     "no product": (drop("payload", "product"), "format: the payload lacks product"),
     "no disclosures": (put("disclosures", value=[]), "format: the disclosures"),
     "a disclosure left out": (drop("disclosures", 1), "format: the disclosures"),
@@ -217,12 +217,12 @@ FORGED: dict[str, tuple[Callable[[Document], None], str]] = {
     "a day in another spelling": (put("chain", LAST, "day", value="20990101"), "chain: a day"),
     "a day before the one before": (put("chain", CAP, "day", value="2099-01-01"), "chain: a day"),
     "statements in another order": (reverse, "statements: not in the order"),
-    "epsilon in another spelling": (spelled("1.0"), "question: a decimal in another spelling"),
-    "epsilon with an exponent": (spelled("1e0"), "question: a decimal in another spelling"),
-    "epsilon as a fraction": (spelled("1/1"), "question: a decimal in another spelling"),
+    "epsilon in another spelling": (spelled("1.0"), "format: epsilon of the charge has"),
+    "epsilon with an exponent": (spelled("1e0"), "format: epsilon of the charge has"),
+    "epsilon as a fraction": (spelled("1/1"), "format: epsilon of the charge has"),
     "beta in another spelling": (put(*QUESTION, "beta", value="0.050"), "question: a decimal in another spelling"),
     "theta in another spelling": (put("theta", value="5e-2"), "question: a decimal in another spelling"),
-    "a sampler that is no text": (put(*ANSWER, "sampler", value=["a die"]), "stated: a description that is no text"),
+    "a sampler that is no text": (put(*ANSWER, "sampler", value=["a die"]), "format: sampler of the answer has"),
 }
 
 
@@ -265,7 +265,7 @@ def test_a_replaced_version_and_an_accepted_gap_are_verified(desk: Desk) -> None
     copied = desk.back_up()
     desk.publish(ask(first, "0.5"))
     desk.restore(copied)
-    desk.log.accept_gap(Decimal(1), "restored")
+    desk.log.accept_gap(Decimal(1), "restored", delta=Decimal(0))
     [second] = desk.register(desk.stage(content="b"), replace=True)
     path = desk.publish(ask(second, "1"))
     shown = verify(path.read_bytes())

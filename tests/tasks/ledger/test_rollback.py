@@ -79,7 +79,7 @@ def test_what_nobody_was_told_may_be_lost(desk: Desk) -> None:
 
 
 def test_accepting_the_gap_charges_every_account_and_goes_on(restored: Desk) -> None:
-    restored.log.accept_gap(Decimal("0.3"), "restored on Monday")
+    restored.log.accept_gap(Decimal("0.3"), "restored on Monday", delta=Decimal(0))
     [partition] = restored.log.partitions("reviews")
     assert restored.left() == "0.5"
     restored.log.check()
@@ -101,7 +101,7 @@ def test_the_gap_is_charged_to_every_partition_of_every_account(desk: Desk) -> N
     backup = desk.back_up()
     desk.publish(ask(east, "0.4"))
     desk.restore(backup)
-    desk.log.accept_gap(Decimal("0.4"), "restored")
+    desk.log.accept_gap(Decimal("0.4"), "restored", delta=Decimal(0))
     for partition in (east, west, mails):
         with pytest.raises(UserError, match=r"0\.6 left"):
             desk.log.check_affordable(ask(partition, "0.7"))
@@ -116,7 +116,7 @@ def test_an_account_that_was_lost_with_the_log_is_charged_when_it_comes_back(des
     desk.log.set_cap("late", Decimal(1))
     desk.publish(ask(partition, "1"))
     desk.restore(backup)
-    desk.log.accept_gap(Decimal(1), "restored")
+    desk.log.accept_gap(Decimal(1), "restored", delta=Decimal(0))
     [again] = desk.register()
     with pytest.raises(UserError, match="the 0 left"):
         desk.seal(ask(again, "0.1"))
@@ -147,14 +147,14 @@ def test_there_is_no_gap_to_accept_in_a_whole_log(desk: Desk) -> None:
 @pytest.mark.parametrize(("epsilon", "reason"), [("-1", "x"), ("NaN", "x"), ("0.3", " "), ("0.3", "")])
 def test_a_gap_needs_an_amount_and_a_reason(restored: Desk, epsilon: str, reason: str) -> None:
     with pytest.raises(UserError, match=r"epsilon: must|reason"):
-        restored.log.accept_gap(Decimal(epsilon), reason)
+        restored.log.accept_gap(Decimal(epsilon), reason, delta=Decimal(0))
     with pytest.raises(UserError, match="restored backup"):
         restored.log.check()
 
 
 def test_a_gap_is_accepted_for_one_lost_head_only(restored: Desk) -> None:
     backup = restored.back_up()
-    restored.log.accept_gap(Decimal("0.3"), "restored")
+    restored.log.accept_gap(Decimal("0.3"), "restored", delta=Decimal(0))
     restored.log.project()
     restored.restore(backup)
     with pytest.raises(UserError, match="restored backup"):

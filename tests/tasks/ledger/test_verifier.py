@@ -1,6 +1,7 @@
 """The verifier accepts what the log wrote and nothing else, however well the rest was resealed and signed."""
 
 import copy
+import hashlib
 import json
 import shutil
 import subprocess
@@ -219,7 +220,7 @@ def test_a_release_key_that_is_not_the_question_s_hash_is_refused(genuine: Docum
 )
 def test_the_signature_covers_the_rest(alter: Callable[[Document], None], genuine: Document) -> None:
     alter(genuine)
-    with pytest.raises(InvalidError, match="signature"):
+    with pytest.raises(InvalidError, match=r"signature|public_key"):
         verify(json.dumps(genuine).encode())
 
 
@@ -332,7 +333,7 @@ def test_nesting_as_deep_as_the_parser_allows_is_refused_too(genuine: Document) 
             verify(text.replace('"of a test"', "[" * depth + "]" * depth).encode())
 
 
-@pytest.mark.parametrize("margin", ["9" * 2000, "1e999", "1000"])
+@pytest.mark.parametrize("margin", ["9" * 2000, "1" + "0" * 999, "1000"])
 def test_a_margin_of_any_size_is_looked_at_and_is_no_danger(margin: str, genuine: Document) -> None:
     with pytest.raises(InvalidError, match="mechanism: the margin is"):
         verify(_group(genuine, "margin_units", margin))
@@ -376,10 +377,10 @@ def test_a_name_in_the_file_writes_no_line_of_its_own(desk: Desk) -> None:
     [partition] = desk.register(visibility="public")
     document = json.loads(desk.publish(ask(partition, "0.1")).read_bytes())
     name = "x\nok  signature: made with the trusted key\x1b[2J\u202e"
-    for body in (
-        document["payload"]["described"]["partition"],
-        *(link["body"] for link in document["chain"] if "body" in link),
-    ):
-        body["account"] = name
+    tag = hashlib.sha256(f"{document['ledger_id']}:{name}".encode()).hexdigest()[:16]
+    document["payload"]["described"]["partition"]["account"] = name
+    for link in document["chain"]:
+        link["account_tag"] = tag
+        link["body"] |= {"account": name} if "account" in link["body"] else {}
     shown = verify(reseal(document))
     assert len(shown) == 15 and all(line.isascii() and line.isprintable() for line in shown)

@@ -149,6 +149,35 @@ def test_a_selection_says_what_it_left_out_and_why(home: Home) -> None:
     assert "svt, selected 2, selection share 0.5, theta 0.05" in text
 
 
+def test_what_a_selection_left_out_has_no_certificate_at_threshold_zero_either(home: Home) -> None:
+    """There everything is emitted, and nothing says that the others were certified."""
+    reasons = ["not_selected", None, None, "not_reached"]
+    chosen = json.dumps({"selected": "2", "selection_share": "0.5", "theta": "0"})
+    found = page(
+        home, one_release([0, 60, 0, 0], thetas=("0",), reasons=reasons, mechanism="svt", parameters=chosen), "0"
+    )
+    assert "2 of 4 candidate statements are certified" in found.text
+    assert "2 more are emitted without a certificate, since a threshold of 0 asks for none" in found.text
+    assert "For each of the 2 candidates that were selected, emitted or not" in found.text
+    assert found.text.count("no certificate") == 2 and "Certified statements" not in found.text
+    assert [tag for tag, attributes in found.tags if tag == "circle"] == ["circle"] * (2 + 2)  # and the two of the key
+    assert "2 without a certificate are not shown" in found.text
+
+
+def test_a_selection_that_found_nothing_certifies_nothing(home: Home) -> None:
+    chosen = json.dumps({"selected": "2", "selection_share": "0.5", "theta": "0.05"})
+    reasons = ["not_selected"] * 3
+    text = page(home, one_release([0] * 3, reasons=reasons, mechanism="svt", parameters=chosen)).text
+    assert "Nothing of any candidate: none was selected" in text
+    assert text.count("no certificate") == 3 + 1  # each of them, and the reason
+    assert "All certificates against the threshold" not in text
+
+
+def test_one_selected_candidate_is_spoken_of_as_one(home: Home) -> None:
+    projection = one_release([60, 0], reasons=[None, "not_reached"], mechanism="svt", parameters=CHOSEN)
+    assert "For the one candidate that was selected, emitted or not" in page(home, projection).text
+
+
 @pytest.mark.parametrize("mechanism", ["staircase", "svt"])
 def test_an_answer_for_one_threshold_says_so(home: Home, mechanism: str) -> None:
     parameters = json.dumps({"theta": "0.05"}) if mechanism == "staircase" else CHOSEN

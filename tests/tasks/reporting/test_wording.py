@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.reporting.wording import Units, exact_percent, lower_percent, union_bound, upper_percent
+from tasks.reporting.wording import Units, exact_percent, lower_percent, proposed, union_bound, upper_percent
 
 
 def share(text: str) -> Fraction:
@@ -39,6 +39,12 @@ def test_a_partition_without_units_has_no_share() -> None:
 @pytest.mark.parametrize(("beta", "times", "total"), [("0.05", 3, "0.15"), ("0.1", 3, "0.3"), ("0.05", 200, "1")])
 def test_the_union_bound_is_exact_and_at_most_one(beta: str, times: int, total: str) -> None:
     assert union_bound(beta, times) == total
+
+
+def test_claims_of_a_released_text_are_not_said_to_be_proposed_blind() -> None:
+    assert proposed("tag_template court-cases seed 0") == "They were proposed without looking at the text"
+    said = proposed("claims of a released text, sha256 00; extractor x; declared origin: tag_template")
+    assert "released before, as its user declares; nobody checked that" in said and "without looking" not in said
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ REFUSED = {
     "empty file": ("", "must be a mapping"),
     "unquoted no": (TINY.replace("[not]", "[no]"), r"keyword: negations: 0: must be text, not bool: put it in quotes"),
     "unquoted number": (TINY.replace("[tea]", "[404]"), "dimensions: topic: values: tea: words: 0: must be text"),
-    "NaN": (TINY.replace("seed: 0", "seed: .nan"), "seed: must be a whole number, not Decimal"),
+    "NaN": (TINY.replace("seed: 0", "seed: .nan"), "seed: must be a whole number, written in digits only"),
     "unknown key": (TINY + "colour: red\n", "colour: Extra inputs"),
     "unknown dimension": (TINY.replace("{topic}.", "{theme}."), "unknown dimension 'theme'"),
 }

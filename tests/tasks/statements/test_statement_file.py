@@ -51,6 +51,7 @@ REFUSED = {
     "a weight in other digits": ("Good one.\t\u0665\n".encode(), "line 1: weight: what follows a TAB"),
     "a weight with an underscore": (b"Good one.\t1_0\n", "line 1: weight: what follows a TAB"),
     "too large a weight": (b"Good one.\t1e7\n", "line 1: weight: must be between"),
+    "a weight with too many digits": (b"Good one.\t1.000000000001\n", "weight: must have at most 12 significant"),
     "two weights": (b"Good one.\nGood one.\t2\n", "a statement is written twice with different weights"),
     "a weight alone": (b"\t2\n", "line 1: must have 3 to 500 characters"),
     "escape": (b"\x1b[31mred one.\n", r"line 1: has the control character U\+001B"),

@@ -1,5 +1,7 @@
 """What the shipped studies show, on smaller or the same grids; fixed seeds."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,6 +55,18 @@ def test_a_margin_for_one_candidate_does_not_hold_for_a_whole_report(home):
     asked = preset("whole-report", mechanisms="frontier", statements=(40,), scope="candidate", seeds=1, runs=2_000)
     (row,) = tables_of(plan_study(home, asked))[1].to_pylist()
     assert row["any_unsupported_lower_share"] > 0.5
+
+
+@pytest.mark.statistical  # fixed seeds; 24 intervals at 1 - 1e-6
+def test_intervals_hold_for_the_statements_that_were_sampled_and_not_for_the_universe(home):
+    asked = preset("comparison", mechanisms=("frontier", "laplace", "discrete_gaussian"), selected=(),
+                   selection_share=(), contributions=(), confidence=Decimal("0.999999"))  # fmt: skip
+    cells = tables_of(plan_study(home, asked))[1]
+    assert cells.num_rows == 24
+    low, high = column(cells, "emit_rate_lower_share"), column(cells, "emit_rate_upper_share")
+    of_sample, of_universe = column(cells, "exact_emit_rate_of_sample_share"), column(cells, "exact_emit_rate_share")
+    assert np.all((low <= of_sample) & (of_sample <= high))
+    assert np.count_nonzero((of_universe < low) | (of_universe > high)) > 6
 
 
 def test_the_comparison_gives_every_mechanism_the_same_statements_and_budget(home):

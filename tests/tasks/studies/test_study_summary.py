@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
@@ -9,6 +10,7 @@ from scipy import stats
 from schemas.study_tables import METRICS, SEED_COUNTS, STUDY_CELLS, STUDY_RUNS
 from tasks.privacy.coverage import hoeffding_slack, theorem4_interval
 from tasks.studies import plan
+from tasks.studies.chunks import sampled
 from tasks.studies.study import Study, plan_study, simulate, summarise
 from tasks.studies.summary import RATIOS
 from tests.small_studies import small_settings, tables_of
@@ -84,6 +86,17 @@ def test_exact_rate_and_theorem_4_are_those_of_the_universe(home):
     assert row["slack_hoeffding_999_share"] == hoeffding_slack(5)
 
 
+@pytest.mark.parametrize("distinct", [True, False])
+def test_the_exact_rate_of_the_sample_is_that_of_the_statements_that_the_seeds_drew(home, distinct):
+    study = laplace(home, distinct=distinct, statements=30, seed=7, seeds=3)
+    cell = study.cells[0]
+    counts = np.concatenate([cell.universe.counts()[sampled(cell, 7, seed)] for seed in range(3)])
+    chances = cell.designed.emit_probabilities(counts.tolist(), 200, Fraction(cell.theta))
+    row = one_cell(study, {}, {}, {})
+    assert row["exact_emit_rate_of_sample_share"] == pytest.approx(chances.mean(), rel=1e-12)
+    assert row["exact_emit_rate_of_sample_share"] != pytest.approx(row["exact_emit_rate_share"], rel=1e-3)
+
+
 def test_a_cell_says_what_was_asked_and_charged(home):
     study = plan_study(home, small_settings(mechanisms=("svt", "discrete_gaussian"), contributions=(), delta="0.00001",
                                             epsilon="0.30", statements=20))  # fmt: skip
@@ -103,7 +116,10 @@ def test_only_mechanisms_that_look_at_one_count_have_an_exact_rate(home):
     rows = tables_of(plan_study(home, small_settings()))[1].to_pylist()
     exact = {row["mechanism"]: row["exact_emit_rate_share"] is not None for row in rows}
     bounded = {row["mechanism"]: row["theorem4_lower_share"] is not None for row in rows}
-    assert exact == bounded == {"frontier": True, "laplace": True, "svt": False, "topk": False, "hist": False}
+    of_sample = {row["mechanism"]: row["exact_emit_rate_of_sample_share"] is not None for row in rows}
+    assert (
+        of_sample == exact == bounded == {"frontier": True, "laplace": True, "svt": False, "topk": False, "hist": False}
+    )
 
 
 def test_tables_have_their_schemas_and_one_row_a_cell_and_a_seed(home, monkeypatch):

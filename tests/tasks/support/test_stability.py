@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scripted_models import STATEMENTS, Record, Scripted, write_version
 
-from schemas.audit import UnitSupport
+from schemas.audit import PremiseWindows, UnitSupport
 from schemas.statements import Statement
 from tasks.statements.domains import load_domain
 from tasks.storage.home import initialise_home
@@ -70,6 +70,8 @@ def reference_of(model: str) -> ModelReference:
     """How the model is loaded."""
     if model == "scripted":
         return Scripted().reference()
+    if model == "nli-mini in windows":
+        return ModelReference(name="nli-mini", premise_windows=PremiseWindows.MAX)
     return ModelReference(name=model, domain="restaurant-reviews")
 
 
@@ -129,7 +131,7 @@ def answers_before(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("model", ["scripted", "keyword", "nli-mini"])
+@pytest.mark.parametrize("model", ["scripted", "keyword", "nli-mini", "nli-mini in windows"])
 def test_other_records_change_no_verdict_and_no_other_count(
     tmp_path: Path,
     answers_before: Callable[[str], tuple[Verdicts, Counts]],

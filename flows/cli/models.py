@@ -1,0 +1,182 @@
+"""privcert models."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flows.cli.options import json_option
+from flows.cli.output import print_json, print_table
+from schemas.audit import PremiseWindows
+from schemas.errors import StageError
+
+if TYPE_CHECKING:
+    from tasks.support.checking import ModelCheck, Share
+    from tasks.support.protocol import SupportModel
+
+COUNT = click.IntRange(1, 10**9)
+
+
+@click.group(name="models")
+def command() -> None:
+    """List, check and fetch the models that decide support.
+
+    NAME is one of the list, OWNER/NAME@COMMIT of a hub, or a folder with model.onnx, tokenizer.json and config.json
+    (./FOLDER).
+
+    Example: privcert models check nli-mini
+    """
+
+
+@command.command(name="list")
+@json_option
+def list_(as_json: bool) -> None:
+    """The models that --model takes, and whether each can be had without a network. None is loaded.
+
+    Example: privcert models list --json
+    """
+    from tasks.support.catalogue import model_rows
+
+    rows = list(model_rows())
+    if as_json:
+        print_json({"models": [asdict(row) for row in rows]})
+        return
+    here = {True: "yes", False: "no: privcert models pull"}
+    cells = [(row.name, row.kind, here[row.available_offline], row.revision or "") for row in rows]
+    print_table(["name", "kind", "available offline", "revision"], cells)
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--pairs",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Public labelled pairs: Parquet, CSV or JSONL with premise, hypothesis, label. [pairs of the package]",
+)
+@click.option("--domain", help="Domain whose words keyword reads; it answers the pairs with the domain's statements.")
+@click.option(
+    "--premise-windows",
+    type=click.Choice([setting.value for setting in PremiseWindows]),
+    default=PremiseWindows.TRUNCATE.value,
+    show_default=True,
+    help="What an NLI model reads of a long record.",
+)
+@click.option("--records", type=COUNT, help="Also say what a corpus of so many records costs.")
+@click.option("--statements", type=COUNT, default=200, show_default=True, help="Statements of that corpus.")
+@json_option
+def check(
+    name: str,
+    pairs: Path | None,
+    domain: str | None,
+    premise_windows: str,
+    records: int | None,
+    statements: int,
+    as_json: bool,
+) -> None:
+    """Answer labelled pairs with a model: how often it is right, whether neighbours move it, how fast it is.
+
+    Needs no home; nothing is read but the pairs, which must be public: what is printed is not protected. Exit code 1
+    when neighbours move it.
+
+    \b
+    Examples:
+      privcert models check nli-mini --records 5000 --statements 200
+      privcert models check keyword --domain restaurant-reviews
+      privcert models check ./my-model --pairs pairs.csv --premise-windows max
+    """
+    from tasks.support.checking import check_model
+    from tasks.support.labelled import packaged_pairs, read_pairs
+    from tasks.support.models import ModelReference, load_support_model
+
+    labelled = packaged_pairs() if pairs is None else read_pairs(pairs)
+    model = load_support_model(
+        ModelReference(name=name, domain=domain, premise_windows=PremiseWindows(premise_windows))
+    )
+    facts = _facts(model, check_model(model, labelled)) | {"cost": None}
+    if records is not None:
+        asked = records * statements
+        hours = round(asked / facts["pairs_per_second"] / 3600, 3)
+        facts["cost"] = {"records": records, "statements": statements, "pairs": asked, "hours": hours}
+    if as_json:
+        print_json(facts)
+    else:
+        _print(facts)
+    if facts["neighbour_flips"] or facts["changed_bits"]:
+        raise StageError("check: what this model says of a record depends on other records; a release must not use it")
+
+
+@command.command()
+@click.argument("name")
+@json_option
+def pull(name: str, as_json: bool) -> None:
+    """Fetch a model of a hub at its pinned commit, and load it once to see that it works.
+
+    \b
+    Examples:
+      privcert models pull cross-encoder/nli-deberta-v3-base
+      privcert models pull OWNER/NAME@0123456789abcdef0123456789abcdef01234567
+    """
+    from tasks.support.catalogue import pull_model
+    from tasks.support.models import ModelReference
+
+    pulled = pull_model(ModelReference(name=name))
+    files = [{"path": str(path), "bytes": size} for path, size in pulled.files.items()]
+    if as_json:
+        print_json({"name": pulled.name, "revision": pulled.revision, "fetched": pulled.fetched, "files": files})
+        return
+    if pulled.revision is None:
+        click.echo(f"{pulled.name}: comes with the package, nothing to fetch")
+        return
+    click.echo(f"{pulled.name} at {pulled.revision}: {'fetched' if pulled.fetched else 'was here'}")
+    for file in files:
+        click.echo(f"{file['bytes']:>14,} bytes  {file['path']}")
+
+
+def _facts(model: "SupportModel", found: "ModelCheck") -> dict[str, Any]:
+    near = found.neighbours
+    return {
+        "name": model.name,
+        "fingerprint": model.fingerprint,
+        "description": dict(model.description),
+        "pairs": found.accuracy.trials,
+        "refused": found.refused,
+        **_share("accuracy", found.accuracy),
+        **_share("recall", found.recall),
+        **_share("precision", found.precision),
+        "neighbour_flips": sum(near.flips.values()),
+        "neighbour_comparisons": sum(near.compared.values()),
+        "flips_by_change": near.flips,
+        "changed_bits": near.changed_bits,
+        "pairs_per_second": near.pairs_per_second,
+        "mean_characters": found.characters,
+    }
+
+
+def _share(name: str, share: "Share") -> dict[str, Any]:
+    return {name: share.value, f"{name}_interval": list(share.interval), f"{name}_trials": share.trials}
+
+
+def _print(facts: dict[str, Any]) -> None:
+    click.echo(f"{facts['name']}, fingerprint {facts['fingerprint']}")
+    for name, of in (("accuracy", "pairs"), ("recall", "supported pairs"), ("precision", "pairs found")):
+        low, high = facts[f"{name}_interval"]
+        value = "none" if facts[name] is None else f"{facts[name]:.3f}"
+        click.echo(f"{name:<16} {value} ({low:.3f} to {high:.3f}, exact 95 %), of {facts[f'{name}_trials']} {of}")
+    if facts["refused"]:
+        click.echo(f"refused          {facts['refused']} pairs: their statements are not for this model")
+    flips = ", ".join(f"{change.replace('_', ' ')} {count}" for change, count in facts["flips_by_change"].items())
+    bits = "" if facts["changed_bits"] is None else f"; {facts['changed_bits']} with a changed bit"
+    click.echo(
+        f"neighbour flips  {facts['neighbour_flips']} of {facts['neighbour_comparisons']} verdicts ({flips}){bits}"
+    )
+    click.echo(
+        f"speed            {facts['pairs_per_second']:.1f} pairs a second here, at {facts['mean_characters']:.0f} "
+        "characters a record on average"
+    )
+    if facts["cost"] is not None:
+        cost = facts["cost"]
+        click.echo(
+            f"cost             {cost['records']} records x {cost['statements']} statements = {cost['pairs']} pairs, "
+            f"about {cost['hours']:g} hours here at that length"
+        )
