@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 from schemas.audit import PremiseWindows
 from schemas.errors import UserError
+from tasks.support.default_model import CROSS_ENCODER, CROSS_ENCODER_REVISION
 from tasks.support.protocol import SupportModel
 
 if TYPE_CHECKING:
     from tasks.support.hub import HubCheckpoint
-
-CROSS_ENCODER = "cross-encoder/nli-deberta-v3-base"
-CROSS_ENCODER_REVISION = "6c749ce3425cd33b46d187e45b92bbf96ee12ec7"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from schemas.audit import PremiseWindows
 from schemas.errors import UserError
 from tasks.inference.encoder import EncoderFiles, PairEncoder
+from tasks.support.default_model import CROSS_ENCODER, CROSS_ENCODER_REVISION
 from tasks.support.hub import GRAPHS, HubCheckpoint
-from tasks.support.models import CROSS_ENCODER, CROSS_ENCODER_REVISION
 
 DECISION_RULE = (
     "supports if the entailment logit is strictly above every other; a tie is no support; a text without word pieces "

@@ -14,8 +14,9 @@ import pytest
 
 from schemas.errors import UserError
 from tasks.support.catalogue import model_rows, pull_model
+from tasks.support.default_model import CROSS_ENCODER, CROSS_ENCODER_REVISION
 from tasks.support.hub import HubCheckpoint, checkpoints_here
-from tasks.support.models import CROSS_ENCODER, CROSS_ENCODER_REVISION, ModelReference
+from tasks.support.models import ModelReference
 from tests.tasks.inference.tiny_onnx import constant_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

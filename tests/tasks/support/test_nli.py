@@ -14,7 +14,8 @@ import pytest
 
 from schemas.errors import UserError
 from tasks.inference.encoder import EncoderFiles, PairEncoder
-from tasks.support.nli import CROSS_ENCODER_REVISION, NliModel, decide, load_cross_encoder, load_nli_mini
+from tasks.support.default_model import CROSS_ENCODER_REVISION
+from tasks.support.nli import NliModel, decide, load_cross_encoder, load_nli_mini
 from tasks.support.protocol import SupportModel
 
 FOLDER = resources.files("tasks.support") / "nli_mini"
