@@ -1,10 +1,6 @@
 """One vLLM server of a home that stays when the command that started it ends."""
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +12,7 @@ from tasks.inference.engine import Engine
 from tasks.inference.vllm_child import RunningServer, ServerSettings, end_group, launch, let_stay, wait_until_healthy
 from tasks.storage.atomic import write_bytes
 from tasks.storage.home import PRIVATE_DIRECTORY
+from tasks.storage.locks import one_process
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,8 @@ class EngineDaemon:
 
         Raises: UserError when one with other settings runs; EngineStartError when it does not start in `seconds`.
         """
-        with self._alone():
+        self.folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+        with one_process(self.folder):  # two starts at once make one server
             running = self.running()
             if running is not None:
                 if self._written()["settings"] != _plain(settings, engine):
@@ -45,7 +43,7 @@ class EngineDaemon:
                 self._write(server, _plain(settings, engine))
                 wait_until_healthy(server, process, seconds)
                 let_stay(process)
-            except BaseException:
+            except BaseException:  # an interrupt too: no server stays that nobody knows of
                 end_group(server.pid)
                 self._file.unlink(missing_ok=True)
                 raise
@@ -64,7 +62,8 @@ class EngineDaemon:
 
     def stop(self) -> bool:
         """End the server and its children; whether there was one."""
-        with self._alone():
+        self.folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+        with one_process(self.folder):  # two starts at once make one server
             running = self.running()
             if running is not None:
                 end_group(running.pid)
@@ -83,17 +82,6 @@ class EngineDaemon:
         facts = asdict(server) | {"log": str(server.log)}
         created = psutil.Process(server.pid).create_time()
         write_bytes(self._file, json.dumps({"server": facts, "created": created, "settings": settings}).encode())
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Two starts at once make one server."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 def _plain(settings: ServerSettings, engine: Engine) -> dict[str, object]:

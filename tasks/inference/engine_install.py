@@ -1,19 +1,18 @@
 """Build the environment of the language models from its recipe, `deployments/vllm`: one call, resumable, idempotent."""
 
-import fcntl
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from schemas.errors import UserError
 from tasks.inference.engine import Build, Engine, environment, forget, installed, small_model
 from tasks.storage.home import PRIVATE_DIRECTORY
+from tasks.storage.locks import one_process
 
 PYTHON = "3.11"  # the one that the locks are made for
 _SCRIPT = "convert_smollm2.py"
@@ -33,7 +32,7 @@ def install(recipe: Path, folder: Path, build: Build, report: Callable[[str], No
     digest = _digest(recipe, build)
     _check_machine()
     folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
-    with _one_process(folder):
+    with one_process(folder):
         engine = installed(folder)
         if engine == Engine(folder, build, digest):
             return engine
@@ -56,16 +55,6 @@ def _digest(recipe: Path, build: Build) -> str:
 def _check_machine() -> None:
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise UserError("the locks of the language-model engine are for 64-bit x86 Linux; run it there as a server")
-
-
-@contextmanager
-def _one_process(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _find_uv(folder: Path, recipe: Path) -> str:

@@ -211,7 +211,7 @@ class VllmChild:
         server, self._process = launch(self._engine, self._settings, self._log, self._key)
         try:
             wait_until_healthy(server, self._process, self._seconds)
-        except BaseException:
+        except BaseException:  # an interrupt too: __exit__ will not be called
             self.close()
             raise
         return server

@@ -112,7 +112,7 @@ def register_partitions(
     try:
         for part in new:
             _add_version(connection, home, settings, part, moved)
-    except BaseException:
+    except BaseException:  # an interrupt too: the transaction rolls back, so the folders must
         for before, after in reversed(moved):
             after.rename(before)
         raise

@@ -1,11 +1,10 @@
 """A sweep as a picture: the smallest support that is emitted, against epsilon or the number of statements."""
 
-import io
 import math
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schemas.plans import PlanSettings
 from schemas.values import decimal_text
@@ -28,24 +27,18 @@ STYLES = [
     ("#000000", "v", "-"),
     ("#E69F00", "P", "--"),
 ]
-# The same cells give the same bytes: ids from a fixed salt, letters as outlines, no date
-SETTINGS: dict[Any, object] = {
-    "svg.hashsalt": "privcert",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-}
 
 
 def plot_sweep(asked: PlanSettings, cells: Sequence[Cell]) -> bytes:
     """SVG, the same bytes for the same cells: one panel a theta, lines at probability 0.8, bands from 0.5 to 0.95."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # late: a plan without a picture needs none of it
 
-    content, thetas = io.BytesIO(), sorted({cell.theta for cell in cells})
+    from tasks.plots.svg import drawing, svg
+
+    thetas = sorted({cell.theta for cell in cells})
     columns = min(PANELS_A_ROW, len(thetas))
     rows = math.ceil(len(thetas) / columns)
-    with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS}):
+    with drawing():
         size = (max(PANEL_INCHES[0] * columns, 5.0), PANEL_INCHES[1] * rows + 0.9)
         figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
@@ -57,8 +50,7 @@ def plot_sweep(asked: PlanSettings, cells: Sequence[Cell]) -> bytes:
         figure.supylabel("smallest support emitted (% of units)", fontsize=9)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
-        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": "privcert plan"})
-    return content.getvalue()
+        return svg(figure, "privcert plan").encode()
 
 
 def write_plot(path: str, asked: PlanSettings, cells: Sequence[Cell]) -> None:

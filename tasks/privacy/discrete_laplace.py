@@ -90,25 +90,9 @@ class DiscreteLaplace:
         )
 
 
-def sampler_scale(epsilon: Fraction) -> float:
-    """The smallest double s whose loss 1/s, rounded up to a double, is at most epsilon (spec 1.3).
-
-    `float(1 / epsilon)` is too small for about half of all epsilon.
-    """
-    scale = float(1 / epsilon)
-    while Fraction(_divide_up(scale)) > epsilon:
-        scale = math.nextafter(scale, math.inf)
-    return scale
-
-
 def at_most(value: Interval, bound: Fraction) -> bool:
     """Is the true value certainly <= bound?"""
     return Fraction(value.high) <= bound
-
-
-def _divide_up(scale: float) -> float:
-    loss = 1 / scale
-    return loss if Fraction(loss) * Fraction(scale) >= 1 else math.nextafter(loss, math.inf)
 
 
 def _decimal(value: Fraction, context: Context) -> Decimal:

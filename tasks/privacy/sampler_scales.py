@@ -8,17 +8,26 @@ from tasks.privacy.discrete_laplace import MAX_RATE, MIN_RATE
 
 
 def laplace_scale(epsilon: Fraction, distance: int) -> Fraction:
-    """The smallest double s with distance / s, rounded up to a double, at most epsilon.
+    """The smallest scale whose loss at this distance is at most epsilon, where such noise can be drawn.
 
     distance: D >= 1, how far in L1 the noise must hide the answers. Raises DesignError for a scale outside
     [1e-3, 1e12] units.
     """
     _check(epsilon / distance)
+    scale = Fraction(smallest_scale(epsilon, distance))
+    _check(1 / scale)  # rounding up may have left the range
+    return scale
+
+
+def smallest_scale(epsilon: Fraction, distance: int) -> float:
+    """The smallest double s with distance / s, rounded up to a double, at most epsilon.
+
+    `float(distance / epsilon)` is too small for about half of all epsilon.
+    """
     scale = float(distance / epsilon)
     while Fraction(_divide_up(distance, scale)) > epsilon:
         scale = math.nextafter(scale, math.inf)
-    _check(1 / Fraction(scale))  # rounding up may have left the range
-    return Fraction(scale)
+    return scale
 
 
 def _check(rate: Fraction) -> None:

@@ -1,18 +1,16 @@
 """The home: a private zone that only the operator may read, and a release zone for analysts."""
 
-import fcntl
 import hmac
 import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from schemas.errors import UserError
 from tasks.storage.atomic import write_bytes
+from tasks.storage.locks import one_process
 
 PRIVATE_DIRECTORY = 0o700
 RELEASE_DIRECTORY = 0o755
@@ -139,7 +137,7 @@ def _make_home(root: Path, *, on_purpose: bool) -> None:
     open_to_analysts(root)  # whatever the umask: analysts pass through it to the release zone
     private.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
     _refuse_wide(private, private)
-    with _one_process(private):
+    with one_process(private):  # several that make the same home must agree on its keys
         if (private / _IDENTITY).exists():
             return
         _refuse_other_folder(private, set(_KEYS))
@@ -155,17 +153,6 @@ def _refuse_other_folder(folder: Path, own: set[str]) -> None:
     found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if folder.exists() and (not folder.is_dir() or any(not name.startswith(".tmp-") for name in found - own)):
         raise UserError(f"{folder} is not a privcert home and not empty: choose another folder as PRIVCERT_HOME")
-
-
-@contextmanager
-def _one_process(folder: Path) -> Iterator[None]:
-    """Two processes that make the same home at once must agree on its keys."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _write_identity(private: Path, ledger_id: str, *, on_purpose: bool) -> None:

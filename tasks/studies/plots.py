@@ -1,6 +1,5 @@
 """Pictures of a study as SVG text; the same study gives the same text."""
 
-import io
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
@@ -9,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from matplotlib import rc_context, rcParamsDefault
 from matplotlib.figure import Figure
 
+from tasks.plots.svg import drawing, svg
 from tasks.privacy.mechanisms import Mechanism
 from tasks.privacy.mechanisms.protocol import depends_on_its_count_alone
 from tasks.studies.cells import Cell
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CHOSEN = "means over the questions, each mechanism at its own parameters with the highest EmitRate"
-# The same cells give the same bytes: ids from a fixed salt, letters as outlines, no date
-_SETTINGS: dict[Any, Any] = {
-    "svg.hashsalt": "privcert", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 9,
-}  # fmt: skip
 # Okabe and Ito's colours; the same one only for mechanisms that hardly differ, told apart by their dashes
 _STYLES = {
     "frontier": ("#0072B2", "-"),
@@ -46,8 +41,8 @@ _MOST_PANELS = 4
 
 def draw_emission(cells: pa.Table) -> str:
     """EmitRate and recall against epsilon, a line a mechanism: `mean_by_epsilon`."""
-    with rc_context({**rcParamsDefault, **_SETTINGS}):
-        return _svg(emission_figure(cells.to_pylist()))
+    with drawing():
+        return svg(emission_figure(cells.to_pylist()), "privcert study")
 
 
 def emission_figure(cells: Sequence[Row]) -> Figure:
@@ -86,8 +81,8 @@ def draw_power(cells: Sequence[Cell]) -> str:
     At the first universe, theta, number of statements, delta, beta and scope of the study; mechanisms that select or
     truncate are left out, since other statements matter to them.
     """
-    with rc_context({**rcParamsDefault, **_SETTINGS}):
-        return _svg(power_figure(cells))
+    with drawing():
+        return svg(power_figure(cells), "privcert study")
 
 
 def power_figure(cells: Sequence[Cell]) -> Figure:
@@ -144,9 +139,3 @@ def _legend_below(figure: Figure) -> None:
 def _style(mechanism: str) -> dict[str, Any]:
     colour, dashes = _STYLES.get(mechanism, ("#000000", "-."))
     return {"color": colour, "linestyle": dashes}
-
-
-def _svg(figure: Figure) -> str:
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": "privcert study"})
-    return text.getvalue()

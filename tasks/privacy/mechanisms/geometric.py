@@ -10,9 +10,10 @@ import numpy as np
 
 from tasks.privacy.accounting import Loss, pure_loss
 from tasks.privacy.design import Design, DesignError, check_parameters
-from tasks.privacy.discrete_laplace import DiscreteLaplace, sampler_scale
+from tasks.privacy.discrete_laplace import DiscreteLaplace
 from tasks.privacy.mechanisms.integer_noise import IntegerNoise
 from tasks.privacy.mechanisms.protocol import Certificates, Counts, CountVector, Probabilities
+from tasks.privacy.sampler_scales import laplace_scale
 from tasks.privacy.thresholds import threshold_units
 
 
@@ -38,11 +39,9 @@ class Geometric(IntegerNoise):
         """Scale rounded up so that the sampler's loss is at most epsilon; DesignError where epsilon is too small."""
         try:
             DiscreteLaplace(epsilon)  # range check by name
-            calibrated = cls(scale=Fraction(sampler_scale(epsilon)), beta=beta)
-            DiscreteLaplace(1 / calibrated.scale)  # rounding the scale up may have left the range
         except ValueError as error:
             raise DesignError(f"epsilon: {error}") from None
-        return calibrated
+        return cls(scale=laplace_scale(epsilon, 1), beta=beta)
 
     @classmethod
     def designed(cls, design: Design) -> Self:

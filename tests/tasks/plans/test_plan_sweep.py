@@ -111,7 +111,7 @@ def test_the_same_sweep_gives_the_same_bytes_of_a_picture() -> None:
 
 
 def test_the_picture_names_its_axes_units_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.plans.plot.SETTINGS", {"svg.fonttype": "none"})  # letters stay letters
+    monkeypatch.setattr("tasks.plots.svg._SETTINGS", {"svg.fonttype": "none"})  # letters stay letters
     asked = settings(sweep_epsilon=(Decimal("0.01"), Decimal(10)))
     drawn = plot_sweep(asked, cells_of(asked)).decode()
     for text in (

@@ -9,7 +9,8 @@ from exact_geometric import epsilons, exp_bounds, tail_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.privacy.discrete_laplace import DiscreteLaplace, at_most, sampler_scale
+from tasks.privacy.discrete_laplace import DiscreteLaplace, at_most
+from tasks.privacy.sampler_scales import smallest_scale
 
 RATES = [
     Fraction(1, 10**12),
@@ -64,14 +65,14 @@ def test_the_sampler_never_loses_more_than_epsilon_and_opendp_agrees() -> None:
     dp.enable_features("contrib")
     space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
     for epsilon in [*epsilons(2000), Fraction(1, 10**12), Fraction(1000)]:
-        scale = sampler_scale(epsilon)
+        scale = smallest_scale(epsilon, 1)
         assert 1 / Fraction(scale) <= epsilon
         assert Fraction((space >> dp.m.then_laplace(scale=scale)).map(1)) <= epsilon
 
 
 def test_the_scale_is_not_larger_than_needed() -> None:
     for epsilon in epsilons(2000):
-        assert Fraction(sampler_scale(epsilon)) * epsilon <= 1 + Fraction(4, 2**52)
+        assert Fraction(smallest_scale(epsilon, 1)) * epsilon <= 1 + Fraction(4, 2**52)
 
 
 def test_rounding_the_scale_to_the_nearest_double_would_lose_too_much_for_about_half_of_all_epsilon() -> None:

@@ -333,11 +333,10 @@ def test_a_certain_coin_is_certain(coin: Fraction, added: int) -> None:
     assert draw(mechanism, each(Fraction(128), 1000), [3] * 1000, 10).certificates == [3 + added] * 1000
 
 
-@pytest.mark.parametrize("mechanism", RELEASE_MECHANISMS)
+# staircase and svt draw with the same functions, and most of their answers are alike
+@pytest.mark.parametrize("mechanism", sorted(RELEASE_MECHANISMS.keys() - {"staircase", "svt"}))
 def test_forked_processes_do_not_share_their_noise(mechanism: str) -> None:
     asked, loss = made(mechanism, 64, Fraction("0.64"), n=10**9, **({"selected": 40} if mechanism == "topk" else {}))
-    if mechanism in ("staircase", "svt"):
-        pytest.skip("its output is mostly the same: it draws as frontier does")
 
     def one() -> bytes:
         return repr(draw(asked, loss, [5 * 10**8] * 64, 10**9)).encode()
