@@ -28,6 +28,7 @@ _IMAGE = re.compile(r"!\[[^\]]{0,500}\]\([^()]{0,2000}\)\Z")
 _BULLET = re.compile(r"[-*+•‣◦▪●·・][ \t]+(?:\[[ xX]\][ \t]+)?|\[\^[^\]\s]{1,40}\]:[ \t]*|[•‣◦▪●・](?=\w)")
 _NUMBER = re.compile(r"\(?(?:(\d{1,3})[.)]|[A-Za-z]\)|[ivxIVX]{1,5}\))[ \t]+")
 _TWO_COLUMNS = re.compile(f"[{HAN_AND_KANA}]")
+_FIRST_GAP = re.compile(f"[{SPACE}]")  # str.split would take control characters for spaces
 _FIELD = re.compile(r"[A-Za-z_][\w-]*:")
 
 
@@ -176,7 +177,7 @@ class _Reader:
         widest = max(_NARROWEST, *(_columns(line.body) for line in self._lines[at:end]))
         for number in range(at + 1, end):
             before, body = self._lines[number - 1], self._lines[number].body
-            would_fit = _columns(before.body) + 1 + _columns(body.split(None, 1)[0]) <= widest
+            would_fit = _columns(before.body) + 1 + _columns(_FIRST_GAP.split(body, 1)[0]) <= widest
             if (would_fit or before.ends_hard) and not body[0].islower():
                 yield number
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schemas.claims import RejectReason, count_reasons
@@ -157,6 +157,8 @@ TEXTS = st.lists(PARTS, max_size=25).map("".join) | st.text(max_size=80)
 
 
 @settings(deadline=None, max_examples=400)
+@example("0\r\x1f")
+@example("one\n\x1c two\n\x1d\x1e")
 @given(TEXTS)
 def test_claims_and_rejects_are_the_whole_text_and_every_claim_can_be_asked(text: str) -> None:
     found = extract_claims(text)
