@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from schemas.corpora import CorpusSettings
 from schemas.domain_files import unprintable
+from schemas.engines import EngineSettings
 from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
 
 MAX_ORIGIN_CHARACTERS = 200
@@ -146,7 +147,7 @@ class CertificationSettings(BaseModel):
     is free, except with staircase and svt, whose answers hold for one threshold."""
 
 
-class AuditSettings(CorpusSettings, ProposalSettings, ScoringSettings, CertificationSettings):
+class AuditSettings(CorpusSettings, ProposalSettings, ScoringSettings, EngineSettings, CertificationSettings):
     """One audit: ingest, propose, score, certify, publish."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

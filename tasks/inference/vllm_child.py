@@ -32,7 +32,7 @@ class EngineStartError(EngineError):
 class ServerSettings:
     """How one server runs; everything here may change an answer's bits.
 
-    model: checkpoint folder, or a name on a hub; None: the small model of the engine.
+    model: checkpoint folder, or OWNER/NAME or OWNER/NAME@COMMIT of a hub; None: the small model of the engine.
     one_by_one: one request at a time and no prefix cache, so that an answer depends on its prompt alone. False:
         requests share batches and prefixes, for public corpora.
     context_tokens: prompt and answer together, at most.
@@ -53,20 +53,27 @@ class ServerSettings:
             "engine_recipe_sha256": engine.recipe_sha256,
             "engine_build": engine.build.value,
             "batch_shape": batches,
+            "context_tokens": str(self.context_tokens),
             "threads": str(len(self._cores())) if engine.build is Build.CPU else "decided by vLLM",
             "cpu": cpu_kernel_class(),
         }
 
     def name(self) -> str:
         """The name under which the model is served: public, no path."""
-        return "smollm2-135m-instruct" if self.model is None else Path(self.model).name
+        return "smollm2-135m-instruct" if self.model is None else Path(self.model).name.split("@")[0]
+
+    @property
+    def revision(self) -> str | None:
+        """The commit of a hub that is pinned; None for a folder."""
+        return self.model.partition("@")[2] or None if self.model and not Path(self.model).is_dir() else None
 
     def command(self, engine: Engine, port: int) -> list[str]:
         """The server's command line. Neither requests nor accesses are logged."""
         batches = ["--max-num-seqs", "1", "--no-enable-prefix-caching"] if self.one_by_one else []
         return [
             *(str(engine.python), "-m", "vllm.entrypoints.openai.api_server"),
-            *("--model", self.model or str(engine.small_model), "--served-model-name", self.name()),
+            *("--model", self._checkpoint(engine), "--served-model-name", self.name()),
+            *(("--revision", self.revision, "--tokenizer-revision", self.revision) if self.revision else ()),
             *("--host", _HOST, "--port", str(port)),
             *("--max-model-len", str(self.context_tokens), "--generation-config", "vllm"),
             *("--structured-outputs-config", '{"disable_any_whitespace": true, "backend": "xgrammar"}'),
@@ -86,6 +93,11 @@ class ServerSettings:
             "VLLM_CPU_KVCACHE_SPACE": str(self.kv_cache_gib),
             **({"HF_HUB_OFFLINE": "1"} if self.model is None or Path(self.model).is_dir() else {}),
         }
+
+    def _checkpoint(self, engine: Engine) -> str:
+        if self.model is None:
+            return str(engine.small_model)
+        return self.model if self.revision is None else self.model.partition("@")[0]
 
     def _cores(self) -> tuple[int, ...]:
         return self.cores or tuple(sorted(os.sched_getaffinity(0)))

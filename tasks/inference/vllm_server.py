@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ class ServerAccess:
     timeout_seconds: from a request to its reply; waiting inside the server counts.
     patience_seconds: how long a request waits while no server is healthy.
     tries: servers that one request is sent to, before its call fails.
+    salted: every request carries a fresh random salt, so that no server reuses what it kept of another request.
     """
 
     urls: tuple[str, ...]
@@ -54,6 +56,7 @@ class ServerAccess:
     timeout_seconds: float = 600.0
     patience_seconds: float = 60.0
     tries: int = 4
+    salted: bool = False
 
     def __post_init__(self) -> None:
         for url in self.urls:
@@ -155,6 +158,7 @@ class VllmServer:
             "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
             "chat_template_kwargs": {"enable_thinking": False},
             "temperature": 0,
+            **({"cache_salt": secrets.token_hex(16)} if self._access.salted else {}),
             **parameters,
         }
         return json.dumps(body).encode()

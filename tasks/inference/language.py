@@ -1,0 +1,160 @@
+"""The language model that a run means: what its answers depend on, and a client of it when one is needed.
+
+Servers of the user are reached by their URLs. Else a server of the installed engine is started when the first question
+is asked, owned by this process, and ended with it.
+"""
+
+import atexit
+import contextlib
+import hashlib
+import os
+import re
+import threading
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from schemas.engines import EngineMode, EngineSettings
+from schemas.errors import UserError
+from tasks.inference.engine import Engine, engine_folder, find_engine
+from tasks.inference.vllm_child import ServerSettings, VllmChild
+from tasks.inference.vllm_server import ServerAccess, VllmServer
+
+_ON_A_HUB = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}\Z", re.ASCII)
+_BATCHED_IN_FLIGHT = 32  # of one server: enough to fill its batches
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageReference:
+    """Everything a process needs to reach one language model; small, picklable, without a key.
+
+    urls: the user's servers; none: a server of the installed engine.
+    model: as in EngineSettings.language_model.
+    one_by_one: no request meets another (see EngineMode).
+    context_tokens: of a server that is started.
+    engine, logs: folder of the installed engine, and the private folder for a server's own words.
+    """
+
+    urls: tuple[str, ...]
+    model: str | None
+    one_by_one: bool
+    context_tokens: int
+    engine: Path
+    logs: Path
+
+
+def language_reference(settings: EngineSettings, private_zone: Path, *, is_private: bool) -> LanguageReference:
+    """The language model that the settings name.
+
+    private_zone: of the home. is_private: whether it will read a private corpus.
+    Raises UserError by name: batches on a private corpus, no name for what the URLs serve, no such folder or commit.
+    """
+    if is_private and settings.engine_mode is EngineMode.BATCHED:
+        raise UserError(
+            "engine_mode: in batches an answer may depend on other records; a private corpus is read one_by_one"
+        )
+    model = settings.language_model
+    if settings.engine_url and model is None:
+        raise UserError("language_model: say under which name the servers of --engine-url serve their model")
+    if not settings.engine_url and model is not None and not _ON_A_HUB.match(model):
+        model = str(Path(model).expanduser().absolute())
+        if not Path(model, "config.json").is_file():
+            raise UserError("language_model: neither OWNER/NAME@COMMIT (all 40 digits) nor a folder with a checkpoint")
+    mode = settings.engine_mode or (EngineMode.ONE_BY_ONE if is_private else EngineMode.BATCHED)
+    return LanguageReference(
+        urls=settings.engine_url,
+        model=model,
+        one_by_one=mode is EngineMode.ONE_BY_ONE,
+        context_tokens=settings.engine_context_tokens,
+        engine=engine_folder(private_zone),
+        logs=private_zone / "logs",
+    )
+
+
+class Language:
+    """One language model in this process; see `open_language`."""
+
+    def __init__(self, reference: LanguageReference) -> None:
+        self._reference = reference
+        self._owned = contextlib.ExitStack()
+        self._client: VllmServer | None = None
+        self._starting = threading.Lock()
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """What an answer may depend on besides its prompt, as public strings; nothing is started for it.
+
+        Raises: UserError where no engine is installed; EngineError where the user's servers do not answer.
+        """
+        if self._reference.urls:
+            batches = "declared one request at a time, salted cache" if self._reference.one_by_one else "shared batches"
+            return self.client.facts() | {"batch_shape": batches}
+        settings = self._settings
+        return {"model": settings.name(), "weights": _identity(self._engine, settings)} | settings.facts(self._engine)
+
+    @property
+    def client(self) -> VllmServer:
+        """The client; the first use starts the server, where it is ours. Raises EngineError, UserError."""
+        with self._starting:
+            if self._client is None:
+                self._client = self._owned.enter_context(VllmServer(self._access()))
+            return self._client
+
+    def close(self) -> None:
+        """End the server, where it is ours; a later question starts another one."""
+        with self._starting:
+            self._client = None
+            self._owned.close()
+
+    def _access(self) -> ServerAccess:
+        in_flight = 1 if self._reference.one_by_one else _BATCHED_IN_FLIGHT
+        if self._reference.urls:
+            key = os.environ.get("VLLM_API_KEY")
+            access = ServerAccess(self._reference.urls, str(self._reference.model), key, in_flight=in_flight)
+        else:
+            log = self._reference.logs / f"language-server-{os.getpid()}.log"
+            server = self._owned.enter_context(VllmChild(self._engine, self._settings, log))
+            access = server.access(in_flight)
+        return replace(access, salted=self._reference.one_by_one)
+
+    @property
+    def _engine(self) -> Engine:
+        return find_engine(self._reference.engine)
+
+    @property
+    def _settings(self) -> ServerSettings:
+        asked = self._reference
+        return ServerSettings(asked.model, one_by_one=asked.one_by_one, context_tokens=asked.context_tokens)
+
+
+def open_language(reference: LanguageReference) -> Language:
+    """The language model that is meant, one a process; what it started ends with the process."""
+    with _opening:
+        if reference not in _opened:
+            _opened[reference] = Language(reference)
+        return _opened[reference]
+
+
+@atexit.register
+def close_languages() -> None:
+    """End all servers that this process owns."""
+    with _opening:
+        for language in _opened.values():
+            language.close()
+
+
+def _identity(engine: Engine, settings: ServerSettings) -> str:
+    """The commit of a hub, or a digest over all files of a checkpoint's folder."""
+    if settings.revision is not None:
+        return f"commit {settings.revision}"
+    folder = engine.small_model if settings.model is None else Path(settings.model)
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return f"sha256 of the checkpoint's files {digest.hexdigest()}"
+
+
+_opened: dict[LanguageReference, Language] = {}
+_opening = threading.Lock()
