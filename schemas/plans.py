@@ -8,7 +8,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from schemas.audit import Scope
-from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
+from schemas.values import Beta, Delta, Epsilon, Rate, Share, Theta, Whole
 
 MAX_CELLS = 10_000
 TABLE_SUFFIXES = (".parquet", ".csv")
@@ -65,7 +65,9 @@ class PlanSettings(BaseModel):
     records: Whole | None = Field(default=None, ge=0, le=10**12)
     """Records to score; tells pairs and hours."""
     model: str = "cross-encoder/nli-deberta-v3-base"
-    """Support model, for the hours."""
+    """Support model, for the hours; of any but nli-mini, keyword and the default, --pairs-per-second says the rate."""
+    pairs_per_second: Rate | None = None
+    """Pairs that the model scores a second, as `privcert models check` measured it; for the hours."""
 
     @model_validator(mode="before")
     @classmethod

@@ -88,6 +88,7 @@ _text = PlainSerializer(decimal_text, return_type=str)
 Epsilon = Annotated[Decimal, _between(Decimal(0), Decimal(1000), "greater than 0 and less than 1000 nats"), _text]
 Delta = Annotated[Decimal, _between(Decimal(0), Decimal(1), "greater than 0 and less than 1"), _text]
 Rho = Annotated[Decimal, _between(Decimal(0), Decimal(1_000_000), "greater than 0 and less than 1000000"), _text]
+Rate = Annotated[Decimal, _between(Decimal(0), Decimal("1e12"), "greater than 0 and less than 1e12"), _text]
 Share = Annotated[Decimal, _between(Decimal(0), Decimal(1), "greater than 0 and less than 1"), _text]
 Weight = Annotated[Decimal, BeforeValidator(_weight), _text]
 Beta = Annotated[Decimal, _between(Decimal(0), Decimal("0.5"), "greater than 0 and less than 0.5"), _text]

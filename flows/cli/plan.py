@@ -82,12 +82,16 @@ def _write(asked: PlanSettings, cells: list["Cell"]) -> dict[str, object]:
 
 
 def _cost(asked: PlanSettings) -> dict[str, object]:
-    """Pairs and hours of scoring. Raises UserError for an unknown model."""
+    """Pairs and hours of scoring. Raises UserError for a model whose rate is not known."""
     from tasks.plans.cost import PAIRS_PER_SECOND, scoring_hours
 
     if asked.records is None:
         return {}
-    if asked.model not in PAIRS_PER_SECOND:
-        raise UserError(f"model: unknown support model {asked.model!r}; known: {', '.join(PAIRS_PER_SECOND)}")
+    rate = asked.pairs_per_second or PAIRS_PER_SECOND.get(asked.model)
+    if rate is None:
+        raise UserError(
+            f"pairs_per_second: the rate of {asked.model!r} is not known here (known: {', '.join(PAIRS_PER_SECOND)}); "
+            "`privcert models check` measures it"
+        )
     pairs = asked.records * asked.statements
-    return {"pairs": pairs, "hours": scoring_hours(pairs, asked.model)}
+    return {"pairs": pairs, "hours": scoring_hours(pairs, rate), "pairs_per_second": float(rate)}

@@ -162,13 +162,21 @@ def test_text_says_what_the_numbers_of_selecting_and_bounding_mechanisms_mean(pr
         ("--plot sweep.png", "plot: the file must end in .svg"),
         ("--statements 20000 --advice", "advice: compares mechanisms for at most 10000 statements"),
         ("--epsilon 5e-324", "epsilon: "),
-        ("--records 10 --model none", "model: unknown support model 'none'"),
+        ("--records 10 --model none", "pairs_per_second: the rate of 'none' is not known here"),
+        ("--records 10 --pairs-per-second 0", "pairs_per_second: must be greater than 0"),
     ],
 )
 def test_what_is_wrong_is_one_line_that_begins_with_its_name(privcert, arguments, says):
     answer = privcert(*SMALL, *arguments.split())
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith(f"privcert: {says}") and answer.err.count("\n") == 1
+
+
+def test_hours_follow_from_a_measured_rate_of_any_model(privcert):
+    known = facts_of(privcert, *SMALL, "--records", "3600", "--model", "nli-mini")
+    measured = facts_of(privcert, *SMALL, "--records", "3600", "--model", "judge", "--pairs-per-second", "0.5")
+    assert (known["pairs_per_second"], measured["pairs_per_second"]) == (60, 0.5)
+    assert measured["hours"] == pytest.approx(measured["pairs"] / 1800) and measured["pairs"] == known["pairs"]
 
 
 @pytest.mark.parametrize("flag", ["theta", "epsilon", "statements"])
