@@ -1,19 +1,23 @@
 # Two commands do everything on a machine that has git, make and Python >= 3.11:
 #   make demo    set up, make a synthetic review corpus with known supports, audit it
-#   make test    set up, then linter, strict types, import contracts and all tests
+#   make test    set up, also vLLM (3.4 GB, once), then linter, strict types, import contracts and all tests
 # uv is used when it is there, and brought into .uv when it is not.
+# vLLM's environment is kept for all checkouts with the same recipe; PRIVCERT_ENGINE names another folder for it. With
+# PRIVCERT_NO_ENGINE=1, and where it cannot be installed, the tests of language models skip and say so.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RECIPE := $(shell cat deployments/vllm/cpu.lock deployments/vllm/cuda.lock deployments/vllm/*.py | cksum | tr ' ' -)
+export PRIVCERT_ENGINE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/privcert/engine-$(RECIPE)
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: demo test setup lint types contracts tests lock benchmarks clean
+.PHONY: demo test setup engine lint types contracts tests lock benchmarks clean
 
 demo: setup
 	$(BIN)/privcert demo
 
-test: setup lint types contracts tests
+test: setup engine lint types contracts tests
 
 setup: $(VENV)/.ready
 
@@ -25,6 +29,10 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	uv pip sync --quiet --compile-bytecode --python $(VENV) requirements.lock && \
 	uv pip install --quiet --no-deps --python $(VENV) --editable .
 	@touch $@
+
+engine: setup
+	@if test -n "$$PRIVCERT_NO_ENGINE"; then echo "PRIVCERT_NO_ENGINE is set: the tests of language models will skip"; \
+	else $(BIN)/privcert engine install || echo "no vLLM here (see above): the tests of language models will skip"; fi
 
 lint:
 	$(BIN)/ruff check .
@@ -43,6 +51,9 @@ tests:
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--group dev --output-file requirements.lock pyproject.toml
+	cd deployments/worker && for build in cpu cuda; do \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--constraint ../../requirements.lock --extra $$build --output-file $$build.lock pyproject.toml || exit 1; done
 
 benchmarks: setup
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

@@ -1,5 +1,6 @@
 """What one statement-support audit is asked. A flag, a YAML key and a field of these models have one name."""
 
+import re
 import unicodedata
 from decimal import Decimal
 from enum import StrEnum
@@ -13,6 +14,7 @@ from schemas.engines import EngineSettings
 from schemas.values import Beta, Delta, Epsilon, Share, Theta, Whole
 
 MAX_ORIGIN_CHARACTERS = 200
+MAX_TASK_CHARACTERS = 1000
 
 
 class Scope(StrEnum):
@@ -40,6 +42,23 @@ class PremiseWindows(StrEnum):
     MAX = "max"
 
 
+class ReportExtractor(StrEnum):
+    """How claims are taken from a released text.
+
+    `sentences`: its own sentences, by rules. `llm`: a language model words them, each to stand alone.
+    """
+
+    SENTENCES = "sentences"
+    LLM = "llm"
+
+
+class Device(StrEnum):
+    """Where an NLI model in ONNX form computes: `cpu`, or `cuda` (needs onnxruntime-gpu)."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 class Uncertified(StrEnum):
     """Why a statement has no certificate: the selection passed it over, or had stopped before (or n = 0)."""
 
@@ -56,7 +75,18 @@ def _origin(value: str) -> str:
     return text
 
 
+def _task(value: str) -> str:
+    """On one line: a block of a YAML file is one, too."""
+    text = " ".join(part for part in re.split("[ \\t\\r\\n]+", unicodedata.normalize("NFC", value)) if part)
+    if not 1 <= len(text) <= MAX_TASK_CHARACTERS:
+        raise ValueError(f"must have 1 to {MAX_TASK_CHARACTERS} characters")
+    if reason := unprintable(text):
+        raise ValueError(reason)
+    return text
+
+
 ReportOrigin = Annotated[str, AfterValidator(_origin)]
+Task = Annotated[str, AfterValidator(_task)]
 
 
 class ProposalSettings(BaseModel):
@@ -65,10 +95,14 @@ class ProposalSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     domain: str | None = None
     """Public statement schema: a shipped name (restaurant-reviews, ...) or the path of a YAML domain file."""
+    task: Task | None = None
+    """What the corpus is and what to ask of it, in words of your own: a language model proposes statements from them
+    alone. They are published with the certificates."""
     statements: Whole = Field(default=200, ge=1, le=100_000)
-    """How many distinct statements to draw from the domain (fewer when it has fewer)."""
+    """How many distinct statements to draw from the domain (fewer when it has fewer), or to want of the language model
+    (fewer when it gives fewer)."""
     seed: Whole = Field(default=0, ge=0, le=2**63 - 1)
-    """Seed of the public draw of statements; it draws no noise."""
+    """Seed of the public draw of statements, or of the lists that the language model writes; it draws no noise."""
     statements_file: str | None = None
     """Text file with one statement a line, which may end in TAB and a public weight; needs --declare-blind."""
     declare_blind: bool = False
@@ -80,12 +114,16 @@ class ProposalSettings(BaseModel):
     """Where the text of --report came from, in a few words; it is published with the certificates."""
     declare_released: bool = False
     """The text of --report was released already; it does not come from looking at the records now."""
+    report_extractor: ReportExtractor = ReportExtractor.SENTENCES
+    """How claims are taken from the report: its own sentences by rules, or reworded by a language model (llm)."""
 
     @model_validator(mode="after")
     def _one_blind_source(self) -> Self:
-        sources = (self.domain, self.statements_file, self.report)
+        sources = (self.domain, self.task, self.statements_file, self.report)
         if sum(source is not None for source in sources) != 1:
-            raise ValueError("domain: give either a domain or a statements_file or a report, and one of them only")
+            raise ValueError(
+                "domain: give either a domain or a task or a statements_file or a report, and one of them only"
+            )
         if self.statements_file is not None and not self.declare_blind:
             raise ValueError("declare_blind: say that the statements were written without looking at the records")
         return self
@@ -95,6 +133,8 @@ class ProposalSettings(BaseModel):
         if self.report is None:
             if self.report_origin is not None or self.declare_released:
                 raise ValueError("report: report_origin and declare_released speak of a report, and there is none")
+            if self.report_extractor is not ReportExtractor.SENTENCES:
+                raise ValueError("report_extractor: speaks of a report, and there is none")
             return self
         if self.report_origin is None:
             raise ValueError("report_origin: say where the report came from")
@@ -105,17 +145,25 @@ class ProposalSettings(BaseModel):
             )
         return self
 
+    @property
+    def needs_language_model(self) -> bool:
+        """Whether candidates come from a language model."""
+        return self.task is not None or self.report_extractor is ReportExtractor.LLM
+
 
 class ScoringSettings(BaseModel):
     """Which frozen predicate decides support."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     model: str = "cross-encoder/nli-deberta-v3-base"
-    """Support model: cross-encoder/nli-deberta-v3-base (needs a hub or a cached copy), nli-mini or keyword; any other
-    NLI cross-encoder in ONNX form as OWNER/NAME@COMMIT of a hub or as a folder (./FOLDER)."""
+    """Support model: cross-encoder/nli-deberta-v3-base (needs a hub or a cached copy), nli-mini, keyword or judge (a
+    language model, see --engine-url); any other
+    NLI cross-encoder as OWNER/NAME@COMMIT of a hub or as a folder (./FOLDER)."""
     premise_windows: PremiseWindows = PremiseWindows.TRUNCATE
     """What an NLI model reads of a long record: its first 384 word pieces with the statement (truncate), or all of it
     in overlapping windows, any of which may support the statement (max)."""
+    device: Device = Device.CPU
+    """Where an NLI model in ONNX form computes: cpu, or cuda (needs onnxruntime-gpu); never chosen by itself."""
     unit_support: UnitSupport = UnitSupport.ANY
     """A unit supports a statement when any of its records does, or when all of them do."""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 RELEASED_TEXT = "claims of a released text"  # how the public line about such a proposer begins
+REWORDED = "reworded by a language model"  # in that line, where the claims are not the text's own sentences
+BY_LANGUAGE_MODEL = "proposed by a language model"  # how the public line about such a proposer begins
 
 
 class RejectReason(StrEnum):
@@ -27,21 +29,34 @@ class RejectReason(StrEnum):
     """It tells the reader what to do, or claims copyright (English phrases only)."""
     DUPLICATE = "duplicate"
     """The same claim stands earlier in the text."""
+    NOT_IN_PASSAGE = "not_in_passage"
+    """A language model's claim with a number that its passage has not, or with more strange words than known ones."""
+    NO_CLAIM = "no_claim"
+    """A passage in which the language model finds no claim, or an answer without a statement."""
+    UNPARSABLE = "unparsable"
+    """An answer of the language model, or a part of it, that has not the form that was asked."""
+    CUT = "cut"
+    """The end of an answer of the language model, which its length limit cut."""
+    UNANSWERED = "unanswered"
+    """A passage that the language model gives no answer to: with its answer it does not fit into the context."""
+    SURPLUS = "surplus"
+    """A statement of the language model beyond those that were wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A piece of a released text that is not asked.
+    """A piece of a released text, or of what a language model wrote, that is not asked.
 
     text: as it can be shown on one line: unreadable characters are written as backslash escapes, and what is longer
     than 500 characters is cut and ends in …
-    start, end: place of the whole piece in the NFC text, in characters.
+    start, end: place in the NFC text, in characters, of the whole piece, or of the passage that a language model read;
+        both 0 for a proposal, which has no text.
     """
 
     text: str
     reason: RejectReason
-    start: int
-    end: int
+    start: int = 0
+    end: int = 0
 
     def fields(self) -> dict[str, str | int]:
         """As it is told."""

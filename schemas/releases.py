@@ -71,6 +71,18 @@ CERTIFICATES = pa.schema(
     ]
 )
 
+# One row per release, statement and dimension that the domain of its proposer declares for the statement; none for
+# statements from a file or a report. A function of the sealed statements and of the public domain file, whose SHA-256
+# is sealed with them.
+STATEMENT_DIMENSIONS = pa.schema(
+    [
+        _required("release_key", pa.string()),
+        _required("statement_id", pa.string()),
+        _required("dimension", pa.string()),  # aspect, opinion, ...
+        _required("dimension_value", pa.string()),  # key of one of its values
+    ]
+)
+
 # One row per release and threshold that somebody asked for; free post-processing.
 THRESHOLDS = pa.schema(
     [

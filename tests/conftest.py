@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from running_engine import engine, language_model, language_server, shared_key  # noqa: F401 (fixtures)
+from running_engine import cuda_device, cuda_engine, engine, language_model, language_server, shared_key  # noqa: F401 (fixtures)
+from worker_machines import cluster, wheel, worker_environment  # noqa: F401 (fixtures)
 
 from tasks.storage.home import Home, initialise_home
 

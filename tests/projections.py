@@ -78,6 +78,15 @@ DEFAULTS: dict[str, dict[str, object]] = {  # by table, also for given rows in t
         "is_overspent": False,
     },
     "runs": {"corpus": "reviews"},
+    "partition_charges": {
+        "account": "reviews",
+        "ledger_line": "all",
+        "kind": "release",
+        "epsilon_nats": 2.0,
+        "delta": "0",
+        "rho_nats": 0.5,
+        "day": DAY,
+    },
 }
 SCHEMAS = {
     "releases": RELEASES,

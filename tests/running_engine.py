@@ -1,6 +1,7 @@
 """Real language-model servers for tests: one for the whole run, of SmolLM2 on the CPU build.
 
-They skip where `privcert engine install` was not run: PRIVCERT_ENGINE names its folder, else the home's is taken.
+They skip where `privcert engine install` was not run (PRIVCERT_ENGINE names its folder, else the home's is taken), and
+with PRIVCERT_NO_ENGINE.
 """
 
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.inference.engine import Engine, engine_folder, installed
+from tasks.inference.engine import Build, Engine, build_for_this_machine, engine_folder, installed
 from tasks.inference.vllm_child import RunningServer, ServerSettings, VllmChild
 from tasks.inference.vllm_server import VllmServer
 from tasks.storage.home import default_home
@@ -20,11 +21,28 @@ KEY = "the-key-of-the-tests"
 @pytest.fixture(scope="session")
 def engine() -> Engine:
     """The installed environment."""
+    if os.environ.get("PRIVCERT_NO_ENGINE"):
+        pytest.skip("PRIVCERT_NO_ENGINE is set: no language-model engine is used")
     folder = engine_folder(default_home() / "private")
     found = installed(folder)
     if found is None:
         pytest.skip("no language-model engine: run `privcert engine install` and set PRIVCERT_ENGINE to its folder")
     return found
+
+
+@pytest.fixture(scope="session")
+def cuda_device() -> None:
+    """There is a CUDA device."""
+    if build_for_this_machine() is not Build.CUDA:
+        pytest.skip("no CUDA device: the tests marked gpu need one")
+
+
+@pytest.fixture(scope="session")
+def cuda_engine(cuda_device: None, engine: Engine) -> Engine:
+    """The installed environment, which is the CUDA build."""
+    if engine.build is not Build.CUDA:
+        pytest.skip("the language-model engine is the CPU build: run `privcert engine install --build cuda`")
+    return engine
 
 
 @pytest.fixture(scope="session")

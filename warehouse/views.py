@@ -1,7 +1,8 @@
 """The SQL files of this package as objects: a view's text, what it reads, and the suite it must pass.
 
 Every file starts with two comment lines, first the grain, then `-- Reads: a, b.`; the second one decides the order
-in which views are created.
+in which views are created. A file that says `create table` instead is computed once, when its database is built; its
+third line says why.
 """
 
 import json
@@ -31,7 +32,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One SQL file. Staging views live in the schema `staging`, all others in the main schema."""
+    """One SQL file (also one that creates a table). Those of `staging` live in that schema, others in the main one."""
 
     name: str
     folder: str
@@ -42,6 +43,16 @@ class View:
     def qualified(self) -> str:
         """The name that other views read it by."""
         return f"staging.{self.name}" if self.folder == "staging" else self.name
+
+    @property
+    def grain(self) -> str:
+        """What one row is, in words."""
+        return self.sql.splitlines()[0].removeprefix("-- ")
+
+    @property
+    def is_table(self) -> bool:
+        """Computed once, when its database is built."""
+        return f"\ncreate table {self.qualified} as\n" in self.sql
 
     @property
     def reads(self) -> tuple[str, ...]:

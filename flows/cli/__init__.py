@@ -17,10 +17,11 @@ COMMANDS = {
     "models": "List, check and fetch the models that decide support.",
     "sql": "Run one read-only query on the release database.",
     "budget": "Show, set and check privacy budgets.",
-    "export": "Write the signed certificate file of a RELEASE.",
+    "report": "Open, build and export the HTML reports of releases.",
+    "export": "Write the signed certificate file of a release.",
     "verify": "Check a certificate FILE without any data.",
     "engine": "Install vLLM in an environment of its own, and run a server of it.",
-    "warehouse": "Rebuild the databases and reports from the release log.",
+    "warehouse": "Rebuild, check or find the databases, which are projections of the release log.",
     "selfcheck": "Audit the noise of this installation against the privacy that it claims.",
     "version": "Print the version.",
 }

@@ -25,6 +25,8 @@ def command(source: str, as_json: bool, **flags: object) -> None:
       privcert audit reviews.parquet --corpus reviews --text text --id id --unit author \\
           --domain restaurant-reviews --epsilon 2 --theta 0.05
       privcert audit audit.yaml --theta 0.10
+      privcert audit letters.parquet --corpus letters --unit writer --epsilon 2 --theta 0.05 \\
+          --task "Letters that residents wrote to a city library" --statements 60 --model nli-mini
       privcert audit reviews.parquet --corpus reviews --unit author --epsilon 2 --theta 0.05 \\
           --report summary.md --report-origin "summary of May, published on our site" --declare-released
     """

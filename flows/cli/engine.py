@@ -1,5 +1,6 @@
 """privcert engine."""
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +32,9 @@ def command() -> None:
 @command.command()
 @_FOLDER
 @click.option("--build", type=click.Choice(["cpu", "cuda"]), help="Default: cuda where a CUDA device is found.")
-@click.option("--recipe", type=click.Path(path_type=Path), help="The folder deployments/vllm of the repository.")
+@click.option(
+    "--recipe", type=click.Path(path_type=Path), help="Another recipe; default: the one that comes with privcert."
+)
 @json_option
 def install(folder: Path | None, build: str | None, recipe: Path | None, as_json: bool) -> None:
     """Build the environment of the language models; again: complete or check it.
@@ -137,7 +140,8 @@ def _show_status(as_json: bool) -> None:
 def _engine_folder(folder: Path | None) -> Path:
     from tasks.inference.engine import engine_folder
 
-    return engine_folder(home_for("synthetic").private) if folder is None else folder.absolute()
+    named = folder or os.environ.get("PRIVCERT_ENGINE")  # then no home is needed, and none is made
+    return Path(named).absolute() if named else engine_folder(home_for("synthetic").private)
 
 
 def _daemon(private: Path) -> "EngineDaemon":

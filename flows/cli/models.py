@@ -1,21 +1,28 @@
 """privcert models."""
 
-from dataclasses import asdict
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.cli.options import json_option
+from flows.cli.options import json_option, settings_options
 from flows.cli.output import print_json, print_table
 from schemas.audit import PremiseWindows
-from schemas.errors import StageError
+from schemas.building import build
+from schemas.engines import EngineMode, EngineSettings
+from schemas.errors import StageError, UserError
 
 if TYPE_CHECKING:
     from tasks.support.checking import ModelCheck, Share
+    from tasks.support.models import ModelReference
     from tasks.support.protocol import SupportModel
 
 COUNT = click.IntRange(1, 10**9)
+_TO_PULL = "no: privcert models pull"
 
 
 @click.group(name="models")
@@ -42,8 +49,11 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json({"models": [asdict(row) for row in rows]})
         return
-    here = {True: "yes", False: "no: privcert models pull"}
-    cells = [(row.name, row.kind, here[row.available_offline], row.revision or "") for row in rows]
+    missing = {"judge": "no: privcert engine install"}
+    cells = [
+        (row.name, row.kind, "yes" if row.available_offline else missing.get(row.kind, _TO_PULL), row.revision or "")
+        for row in rows
+    ]
     print_table(["name", "kind", "available offline", "revision"], cells)
 
 
@@ -64,6 +74,7 @@ def list_(as_json: bool) -> None:
 )
 @click.option("--records", type=COUNT, help="Also say what a corpus of so many records costs.")
 @click.option("--statements", type=COUNT, default=200, show_default=True, help="Statements of that corpus.")
+@settings_options(EngineSettings)
 @json_option
 def check(
     name: str,
@@ -73,27 +84,29 @@ def check(
     records: int | None,
     statements: int,
     as_json: bool,
+    **engine: object,
 ) -> None:
     """Answer labelled pairs with a model: how often it is right, whether neighbours move it, how fast it is.
 
     Needs no home; nothing is read but the pairs, which must be public: what is printed is not protected. Exit code 1
-    when neighbours move it.
+    when neighbours move it. A judge is checked one_by_one unless --engine-mode says batched.
 
     \b
     Examples:
       privcert models check nli-mini --records 5000 --statements 200
       privcert models check keyword --domain restaurant-reviews
       privcert models check ./my-model --pairs pairs.csv --premise-windows max
+      privcert models check judge --engine-url http://127.0.0.1:8000 --language-model qwen3-8b
     """
     from tasks.support.checking import check_model
     from tasks.support.labelled import packaged_pairs, read_pairs
     from tasks.support.models import ModelReference, load_support_model
 
     labelled = packaged_pairs() if pairs is None else read_pairs(pairs)
-    model = load_support_model(
-        ModelReference(name=name, domain=domain, premise_windows=PremiseWindows(premise_windows))
-    )
-    facts = _facts(model, check_model(model, labelled)) | {"cost": None}
+    reference = ModelReference(name=name, domain=domain, premise_windows=PremiseWindows(premise_windows))
+    with _language_named(reference, build(EngineSettings, engine)) as named:
+        model = load_support_model(named)
+        facts = _facts(model, check_model(model, labelled)) | {"cost": None}
     if records is not None:
         asked = records * statements
         hours = round(asked / facts["pairs_per_second"] / 3600, 3)
@@ -131,6 +144,29 @@ def pull(name: str, as_json: bool) -> None:
     click.echo(f"{pulled.name} at {pulled.revision}: {'fetched' if pulled.fetched else 'was here'}")
     for file in files:
         click.echo(f"{file['bytes']:>14,} bytes  {file['path']}")
+
+
+@contextmanager
+def _language_named(reference: "ModelReference", engine: EngineSettings) -> Iterator["ModelReference"]:
+    """The reference with the language model that the flags name, where it asks one; a server of ours ends after it."""
+    if not reference.found_entry().asks_language_model:
+        if engine != EngineSettings():
+            raise UserError(f"engine: {reference.name} asks no language model; leave the flags of the engine out")
+        yield reference
+        return
+    from tasks.inference.language import close_languages, language_reference
+    from tasks.inference.protocol import EngineError
+    from tasks.storage.home import default_home
+
+    is_stable = engine.engine_mode is not EngineMode.BATCHED
+    language = language_reference(engine, default_home() / "private", is_private=is_stable)
+    with tempfile.TemporaryDirectory() as logs:
+        try:
+            yield replace(reference, language=replace(language, logs=Path(logs)))
+        except EngineError as error:
+            raise StageError(f"check: {error}") from None
+        finally:
+            close_languages()
 
 
 def _facts(model: "SupportModel", found: "ModelCheck") -> dict[str, Any]:

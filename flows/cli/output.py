@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from schemas.errors import UserError
 from tasks.storage.home import Home, default_home, initialise_home, open_home, release_zone
 
 _WIDE = 160  # columns, where nobody watches
@@ -69,3 +70,22 @@ def short(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def starting_with(keys: Sequence[str], digits: str) -> str:
+    """The one release key that starts with these digits. Raises UserError for none or several."""
+    found = [key for key in keys if key.startswith(digits)]
+    if len(found) != 1:
+        raise UserError(f"release: {'no' if not found else 'more than one'} release starts with {digits!r}")
+    return found[0]
+
+
+def writing_output(path: Path, content: bytes) -> Path:
+    """Put what --output asks for, all or nothing; anybody may read it. Raises UserError where it cannot be written."""
+    from tasks.storage.atomic import RELEASE_FILE, write_bytes
+
+    try:
+        write_bytes(path, content, RELEASE_FILE)
+    except OSError as error:
+        raise UserError(f"output: {path.name} cannot be written: {error.strerror or type(error).__name__}") from None
+    return path

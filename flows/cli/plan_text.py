@@ -134,7 +134,11 @@ def _release_lines(facts: Facts) -> list[str]:
 def _cost_lines(facts: Facts) -> list[str]:
     if "pairs" not in facts:
         return []
-    return [_line("scoring", f"{facts['pairs']} pairs, about {facts['hours']} hours at {facts['pairs_per_second']:g} pairs/s")]
+    return [
+        _line(
+            "scoring", f"{facts['pairs']} pairs, about {facts['hours']} hours at {facts['pairs_per_second']:g} pairs/s"
+        )
+    ]
 
 
 def _print_sweep(rows: Sequence[Facts]) -> None:

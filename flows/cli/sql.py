@@ -23,9 +23,9 @@ def command(query: str, operator: bool, output: str, as_json: bool) -> None:
 
     home = present_home() if operator else release_zone_in_use()
     if operator:
-        from tasks.reporting.projection import build_operator_database
+        from tasks.audits.publishing import refresh_operator_database
 
-        build_operator_database(home)  # does nothing when no run came since
+        refresh_operator_database(home)  # does nothing when nothing came since
     width = shutil.get_terminal_size().columns
     answer = run_sql(home, query, operator=operator, output="json" if as_json else output, width=width)
     if as_json:

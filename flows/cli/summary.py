@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from flows.cli.output import print_table
-from schemas.claims import RELEASED_TEXT
+from schemas.claims import BY_LANGUAGE_MODEL, RELEASED_TEXT
 
 SHOWN = 20
 WIDE = 100  # characters of a reject
@@ -16,9 +16,10 @@ def print_results(results: dict[str, Any]) -> None:
     """Statements emitted, abstentions, budget; pairs for the operator's eyes; where the files lie."""
     for partition in results["partitions"]:
         _print_partition(results, partition)
-    if results["proposer"].startswith(RELEASED_TEXT):
+    is_report = results["proposer"].startswith(RELEASED_TEXT)
+    if is_report or results["proposer"].startswith(BY_LANGUAGE_MODEL):
         click.echo(f"candidates  {results['proposer']}")
-    if results["rejects"]:
+    if is_report and results["rejects"]:
         print_rejects(results["rejects"])
     for line in results["budget"]:
         click.echo(f"budget      {line['account']} ({line['partition']}): {budget_text(line)}")

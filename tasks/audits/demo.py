@@ -47,7 +47,7 @@ def demo_settings(home: Home, authors: int, model: str) -> AuditSettings:
 def compare_demo(run: Run, authors: int) -> pa.Table:
     """Statement by statement: authors that support it by construction and by the model's verdicts (COMPARISON)."""
     statements, _ = run.proposal()
-    model = load_support_model(model_reference(run.settings))
+    model = load_support_model(model_reference(run.settings, run.home))
     path = version_path(run, run.partitions()[0])
     estimated = unit_verdicts(path, statements, model.fingerprint, run.settings.unit_support, run.home)
     return compare_with_known(

@@ -1,23 +1,28 @@
 """What can be refused before Prefect starts and before any data is read."""
 
+from dataclasses import replace
+
 from schemas.audit import AuditSettings
+from schemas.corpora import Visibility
 from schemas.errors import UserError
+from tasks.audits.proposing import foresee
 from tasks.audits.released_report import check_report
+from tasks.inference.language import language_reference
 from tasks.ledger.designs import Parameters, groups_of, total_loss
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy.mechanisms import MECHANISMS, RELEASE_MECHANISMS
-from tasks.statements import propose
 from tasks.storage.home import Home
-from tasks.support.models import ModelReference, load_support_model
+from tasks.support.models import ModelReference
+from tasks.support.placement import describe_model
 
 
 def preflight(settings: AuditSettings, home: Home) -> None:
     """Mechanism and its parameters, proposer, model, corpus scheme and account. Raises UserError by name."""
     check_mechanism(settings.mechanism)
     check_report(settings, home)
-    proposal = propose(settings)
-    groups = groups_of(settings, Parameters.of(settings), proposal.statements, n=1)  # no loss depends on n >= 1
-    load_support_model(model_reference(settings))
+    candidates = foresee(settings, home)
+    groups = groups_of(settings, Parameters.of(settings), candidates, n=1)  # no loss depends on n >= 1
+    describe_model(model_reference(settings, home), home)
     log = ReleaseLog(home)
     log.check_corpus(settings)
     # before registration, which fixes the unit for ever
@@ -35,6 +40,15 @@ def check_mechanism(name: str) -> None:
         )
 
 
-def model_reference(settings: AuditSettings) -> ModelReference:
-    """The support model that the settings name."""
-    return ModelReference(name=settings.model, domain=settings.domain, premise_windows=settings.premise_windows)
+def model_reference(settings: AuditSettings, home: Home) -> ModelReference:
+    """The support model that the settings name. Raises UserError by name, also for a judge's language model."""
+    named = ModelReference(
+        name=settings.model,
+        domain=settings.domain,
+        premise_windows=settings.premise_windows,
+        device=settings.device,
+    )
+    if not named.found_entry().asks_language_model:
+        return named
+    is_private = settings.visibility is Visibility.PRIVATE
+    return replace(named, language=language_reference(settings, home.private, is_private=is_private))

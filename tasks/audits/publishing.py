@@ -1,31 +1,58 @@
 """The release zone as a projection of the release log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
+from tasks.audits.run import Run
 from tasks.ledger.log import ReleaseLog
+from tasks.reporting.checking import Checked, check_databases
 from tasks.reporting.projection import build_operator_database, build_release_database, publishing
-from tasks.reporting.report import write_report
+from tasks.reporting.rejects import Fields, keep_rejects
+from tasks.reporting.report import write_reports
 from tasks.storage.home import Home
 
 
-def publish(home: Home, wanted: Iterable[tuple[str, Decimal]], *, rebuild: bool = False) -> list[Path]:
-    """Release database, then a certificate file and a report for each (release key, theta); what was written.
+def publish(
+    home: Home,
+    wanted: Iterable[tuple[str, Decimal]],
+    *,
+    rejects: Mapping[str, Sequence[Fields]] | None = None,
+    rebuild: bool = False,
+) -> list[Path]:
+    """Release database, then a certificate file and a report for each (release key, theta), and the index; their paths.
 
-    Reads sealed payloads only; what has not changed is left as it is, to the byte.
+    Reads sealed payloads only; what has not changed is left as it is, to the byte. rejects: of released texts, by the
+    public line about the proposer; as public as those texts. Those of no sealed release are not kept.
     """
     log = ReleaseLog(home)
     with publishing(home):  # one publisher at a time: an older projection never replaces a newer one
         projection = log.project()
         files = [build_release_database(projection, home, rebuild=rebuild)]
-        for key, theta in wanted:
-            files += [log.write_certificate(key, theta), write_report(projection, key, theta, home)]
+        sealed = set(projection.releases["proposer"].to_pylist())
+        for proposer in sealed & set(rejects or {}):
+            keep_rejects(home, proposer, (rejects or {})[proposer])
+        asked = list(wanted)
+        files += [log.write_certificate(key, theta) for key, theta in asked]
+        files += write_reports(home, asked)
     return files
 
 
 def rebuild_everything(home: Home) -> list[Path]:
-    """Every file of the release zone and the operator's database, from the log alone."""
-    thresholds = ReleaseLog(home).project().thresholds.to_pylist()
-    files = publish(home, [(row["release_key"], Decimal(row["theta"])) for row in thresholds], rebuild=True)
-    return [*files, build_operator_database(home, rebuild=True)]
+    """Every file of the release zone and the operator's database, from the log alone; rejects as runs remember them."""
+    projection = ReleaseLog(home).project()
+    wanted = [(row["release_key"], Decimal(row["theta"])) for row in projection.thresholds.to_pylist()]
+    runs = [Run(home, path.parent.name) for path in sorted(home.runs.glob("*/proposal.json"))]
+    rejects = {run.proposal()[1]: run.rejects() for run in runs}
+    files = publish(home, wanted, rejects=rejects, rebuild=True)
+    return [*files, refresh_operator_database(home, rebuild=True)]
+
+
+def refresh_operator_database(home: Home, *, rebuild: bool = False) -> Path:
+    """The operator's database as log, runs and quarantine are now."""
+    return build_operator_database(ReleaseLog(home).project(), home, rebuild=rebuild)
+
+
+def check_warehouse(home: Home) -> list[Checked]:
+    """Both databases against the log and their suites; nothing is written there."""
+    return check_databases(ReleaseLog(home).project(), home)

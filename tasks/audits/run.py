@@ -39,7 +39,7 @@ class Run:
         return build(AuditSettings, read_settings_file(self.folder / "settings.yaml"))
 
     def save_proposal(self, statements: Iterable[Statement], description: str, rejects: Iterable[Reject] = ()) -> None:
-        """Keep the candidates for the stages after this one, and what a released text had beside them."""
+        """Keep the candidates for the stages after this one, and what a text or a language model had beside them."""
         kept = [{"text": statement.text, "weight": decimal_text(statement.weight)} for statement in statements]
         rejected = [reject.fields() for reject in rejects]
         self._save("proposal.json", {"description": description, "statements": kept, "rejects": rejected})
@@ -51,7 +51,7 @@ class Run:
         return tuple(statements), content["description"]
 
     def rejects(self) -> list[dict[str, str | int]]:
-        """What of a released text is not asked, in its order (fields of a Reject); empty for other proposers."""
+        """What of a released text or of a model's lists is not asked, in order (fields of a Reject); else empty."""
         rejects: list[dict[str, str | int]] = json.loads((self.folder / "proposal.json").read_text()).get("rejects", [])
         return rejects
 

@@ -6,18 +6,19 @@ finds it and does nothing twice.
 
 from pathlib import Path
 
+from tasks.audits.inputs import check_inputs
 from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.progress import report
+from tasks.audits.proposing import propose_once
 from tasks.audits.registering import stage_and_register
 from tasks.audits.run import Run
 from tasks.corpora.staging import StagedCorpus
 from tasks.ledger.designs import Parameters
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
-from tasks.statements import propose
+from tasks.statements.kept_domains import keep_domain
 from tasks.support.counts import bounded_support_counts, support_counts
-from tasks.support.models import load_support_model
-from tasks.support.protocol import SupportModel
+from tasks.support.placement import ModelFacts, Place, describe_model, place_of
 from tasks.support.scoring import score_version
 
 
@@ -46,7 +47,11 @@ def ingest_stage(run: Run) -> list[str]:
 
 def propose_stage(run: Run) -> None:
     """Choose the candidate statements; no record is read."""
-    proposal = propose(run.settings)
+    support_model = model_reference(run.settings, run.home)
+    needed_here = support_model.language if place_of(support_model) is Place.DRIVER else None
+    proposal = propose_once(run.settings, run.home, keep_open=needed_here)
+    if proposal.domain is not None:
+        keep_domain(run.home, proposal.domain)
     run.save_proposal(proposal.statements, proposal.description, proposal.rejects)
     report("propose", 1)
 
@@ -62,7 +67,7 @@ def score_stage(run: Run, partition: str) -> None:
     summary = score_version(
         version_path(run, question.partition),
         question.statements,
-        model_reference(run.settings),
+        model_reference(run.settings, run.home),
         run.home,
         progress=lambda share: report("score", share),
     )
@@ -72,7 +77,7 @@ def score_stage(run: Run, partition: str) -> None:
 def certify_stage(run: Run, partition: str) -> None:
     """Seal the answer, or find it sealed; remember the threshold."""
     log, question = ReleaseLog(run.home), _question(run, partition)
-    sealed = log.find(question) or log.seal(question, _counts(run, question))
+    sealed = log.find(question) or log.seal(question, _checked_counts(run, question))
     log.ask_threshold(sealed.release_key, run.settings.theta)
     run.note(partition, release_key=sealed.release_key, was_sealed=sealed.was_sealed)
     report("certify", 1)
@@ -83,15 +88,15 @@ def publish_stage(run: Run) -> None:
 
     The operator's database changes with every run; it is built when an answer is new, or when it is next queried.
     """
-    from tasks.audits.publishing import publish  # late: the stages before it need no DuckDB
-    from tasks.reporting.projection import build_operator_database
+    from tasks.audits.publishing import publish, refresh_operator_database  # late: the stages before it need no DuckDB
 
     facts = run.notes().values()
-    publish(run.home, [(str(fact["release_key"]), run.settings.theta) for fact in facts])
+    rejects = {run.proposal()[1]: run.rejects()}
+    publish(run.home, [(str(fact["release_key"]), run.settings.theta) for fact in facts], rejects=rejects)
     model = _model(run)
     run.save_summary(model.name, model.fingerprint)
     if not all(fact["was_sealed"] for fact in facts):
-        build_operator_database(run.home)
+        refresh_operator_database(run.home)
     report("publish", 1)
 
 
@@ -121,6 +126,13 @@ def _question(run: Run, partition: str) -> Question:
     )
 
 
+def _checked_counts(run: Run, question: Question) -> list[int]:
+    """The support counts, of records, units and verdicts that pass their suites. Raises UserError where they do not."""
+    if question.partition.n:
+        check_inputs(question, version_path(run, question.partition), run.home)
+    return _counts(run, question)
+
+
 def _counts(run: Run, question: Question) -> list[int]:
     if question.partition.n == 0:
         return [0] * len(question.statements)
@@ -136,8 +148,8 @@ def _counts(run: Run, question: Question) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _model(run: Run) -> SupportModel:
-    return load_support_model(model_reference(run.settings))
+def _model(run: Run) -> ModelFacts:
+    return describe_model(model_reference(run.settings, run.home), run.home)
 
 
 def _note_partitions(run: Run, staged: StagedCorpus, registered: list[RegisteredPartition]) -> None:

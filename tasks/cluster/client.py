@@ -1,17 +1,18 @@
 """A Dask client: of the user's cluster (DASK_SCHEDULER_ADDRESS), or of processes on this machine."""
 
 import logging
-import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from dask.system import CPU_COUNT
 from distributed import Client, LocalCluster
+from distributed.versions import VersionMismatchWarning
 
 from schemas.errors import UserError
+from tasks.cluster.address import ADDRESS, cluster_address
 
-ADDRESS = "DASK_SCHEDULER_ADDRESS"
 WAIT_SECONDS = 60
 _SILENT = logging.CRITICAL + 1
 
@@ -23,7 +24,8 @@ def dask_client(scratch: Path, workers: int | None = None) -> Iterator[Client]:
     scratch: private folder for Dask's own files. workers: processes on this machine, None: one a core; the user's
     cluster has its own number. Raises UserError when the user's cluster does not answer or has no worker.
     """
-    with _remote_client() if os.environ.get(ADDRESS) else _local_client(scratch, workers or CPU_COUNT) as client:
+    address = cluster_address()
+    with _remote_client(address) if address else _local_client(scratch, workers or CPU_COUNT) as client:
         try:
             client.wait_for_workers(1, timeout=WAIT_SECONDS)
         except TimeoutError:
@@ -32,9 +34,11 @@ def dask_client(scratch: Path, workers: int | None = None) -> Iterator[Client]:
 
 
 @contextmanager
-def _remote_client() -> Iterator[Client]:
+def _remote_client(address: str) -> Iterator[Client]:
     try:
-        client = Client(os.environ[ADDRESS], set_as_default=False, timeout=WAIT_SECONDS)
+        # Dask warns about packages that a worker need not have; code and engines are compared by digest
+        with warnings.catch_warnings(action="ignore", category=VersionMismatchWarning):
+            client = Client(address, set_as_default=False, timeout=WAIT_SECONDS)
     except (OSError, ValueError):
         raise UserError(f"{ADDRESS}: no Dask scheduler answers there; unset it to use this machine") from None
     with client:

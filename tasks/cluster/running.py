@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from distributed import Client, Future, as_completed
 
@@ -43,7 +43,7 @@ def run_on_dask(
     """
     in_flight: dict[str, tuple[Chunk, int]] = {}
     running = as_completed([], loop=client.loop)
-    slots = _Slots(client)
+    slots = _Slots(client, resources or {})
 
     def submit(chunk: Chunk, attempt: int) -> None:
         key = f"chunk-{secrets.token_hex(8)}"  # Dask would name it after a hash of the arguments
@@ -79,14 +79,20 @@ def _answered(future: Future, driver: Driver[Chunk, Outcome], chunk: Chunk) -> b
 
 
 class _Slots:
-    """How many chunks to keep in flight: two for each worker thread, looked up now and then."""
+    """How many chunks to keep in flight: two for each that can run at once, looked up now and then."""
 
-    def __init__(self, client: Client) -> None:
-        self._client, self._looked, self._wanted = client, float("-inf"), 0
+    def __init__(self, client: Client, resources: Mapping[str, int]) -> None:
+        self._client, self._resources, self._looked, self._wanted = client, resources, float("-inf"), 0
 
     def wanted(self) -> int:
         """The number, at least two."""
         if time.monotonic() - self._looked > _LOOK_AGAIN_SECONDS:
-            self._wanted = 2 * max(1, sum(self._client.nthreads().values()))
+            workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+            self._wanted = 2 * max(1, sum(self._room(worker) for worker in workers))
             self._looked = time.monotonic()
         return self._wanted
+
+    def _room(self, worker: Mapping[str, Any]) -> int:
+        """How many chunks a worker can run at once: one a thread, fewer where it lends fewer of the resources."""
+        lent = [worker["resources"].get(name, 0) // amount for name, amount in self._resources.items()]
+        return int(min([worker["nthreads"], *lent]))

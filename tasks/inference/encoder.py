@@ -1,31 +1,21 @@
-"""Pair classifier on ONNX Runtime whose logits depend on the pair alone.
+"""Pair classifiers whose logits depend on the pair alone: tokenised here, computed by a frozen network."""
 
-One pair (or one window of it) is one call at its exact length, so no other text or statement is ever in the tensor; one
-thread inside a call, one calling thread per core. Nothing is padded, bucketed or scaled over a batch: order, number and
-neighbours of the pairs cannot change a bit.
-"""
-
-import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 
-from schemas.audit import PremiseWindows
-from tasks.inference.cpu import cpu_kernel_class
-from tasks.inference.pairs import MAX_PAIR_TOKENS, Frame, Inputs, PairTokenizer, Pieces
-
-PROVIDER = "CPUExecutionProvider"
-INTEGERS: Mapping[str, type[np.signedinteger[Any]]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+from schemas.audit import Device, PremiseWindows
+from tasks.inference.classifier import Job, Logits, Network, sha256
+from tasks.inference.onnx_batches import BatchShapes, OnnxBatches
+from tasks.inference.onnx_session import OnnxPairs
+from tasks.inference.pairs import MAX_PAIR_TOKENS, Frame, PairTokenizer, Pieces
 
 
 class BrokenLogitsError(RuntimeError):
@@ -34,10 +24,10 @@ class BrokenLogitsError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class EncoderFiles:
-    """The three files that define a pair classifier.
+    """The three files that define a pair classifier in ONNX form.
 
     model: ONNX graph with inputs among input_ids, attention_mask, token_type_ids, of any length, and logits of shape
-    (1, labels), by that name or as its first output; all weights inside.
+    (rows, labels), by that name or as its first output; all weights inside.
     tokenizer: `tokenizer.json`. config: `config.json`, whose `id2label` gives the order of the labels.
     """
 
@@ -45,16 +35,67 @@ class EncoderFiles:
     tokenizer: Traversable
     config: Traversable
 
-    def digests(self) -> dict[str, str]:
-        """SHA-256 (hex) of each file's content, by role."""
-        return {role: _sha256(getattr(self, role)) for role in ("model", "tokenizer", "config")}
+    @property
+    def files(self) -> tuple[Traversable, ...]:
+        """All of them."""
+        return self.model, self.tokenizer, self.config
 
 
-class PairEncoder:
-    """Logits of (text, statement) pairs from a frozen cross-encoder.
+class NetworkClassifier:
+    """A `PairClassifier` on any `Network`: tokenises, scores equal pairs once, takes the leading window."""
 
-    labels: lower-case names in the order of the logits, read from the model's own config.
-    premise_windows: what is read of a premise that is too long.
+    def __init__(
+        self,
+        open_network: Callable[[], Network],
+        tokenizer: Traversable,
+        config: Traversable,
+        premise_windows: PremiseWindows,
+    ) -> None:
+        """Raises ValueError for a checkpoint that is no pair classifier with an entailment label, or reads too little.
+
+        open_network: called when the small files are found to be right; answers in the order of the config's labels.
+        """
+        self.labels, self.premise_windows = read_labels(config), premise_windows
+        check_positions(config)
+        self._tokenizer, self._config = tokenizer, config
+        self._pairs = PairTokenizer(tokenizer, premise_windows)
+        self._network = open_network()
+
+    def facts(self) -> dict[str, str]:
+        """Everything that a logit's bits may depend on besides the pair, as public strings."""
+        return {
+            "tokenizer_sha256": sha256(self._tokenizer),
+            "config_sha256": sha256(self._config),
+            **self._pairs.facts(),
+            **self._network.facts("window" if self.premise_windows is PremiseWindows.MAX else "pair"),
+        }
+
+    def logits(self, texts: Sequence[str], statements: Sequence[str]) -> Logits:
+        """Logits of every pair; see PairClassifier."""
+        premises, hypotheses = list(dict.fromkeys(texts)), list(dict.fromkeys(statements))
+        frames = [self._pairs.frame(statement) for statement in hypotheses]
+        pieces = [self._pairs.premise(text) for text in premises]
+        best = _Leading(len(premises), len(hypotheses), self.labels)
+        self._network.run(self._jobs(pieces, frames), best.put)
+        rows = {text: row for row, text in enumerate(premises)}
+        columns = {statement: column for column, statement in enumerate(hypotheses)}
+        shape = np.ix_([rows[text] for text in texts], [columns[statement] for statement in statements])
+        return best.logits[shape]
+
+    def _jobs(self, premises: list[Pieces], frames: list[Frame]) -> Iterator[Job]:
+        readable = [row for row, premise in enumerate(premises) if len(premise) > 0]
+        readable.sort(key=lambda row: -len(premises[row]))  # longest first: workers end together, batches are full
+        for row in readable:
+            for column, frame in enumerate(frames):
+                for window, inputs in enumerate(self._pairs.inputs(premises[row], frame)):
+                    yield Job((row, column, window), inputs)
+
+
+class PairEncoder(NetworkClassifier):
+    """A cross-encoder on ONNX Runtime.
+
+    On a CPU one pair (or one window of it) is one call at its exact length, so no other text or statement is ever in
+    the tensor. On a GPU calls have one of a few fixed shapes.
     """
 
     def __init__(
@@ -62,97 +103,57 @@ class PairEncoder:
         files: EncoderFiles,
         workers: int | None = None,
         premise_windows: PremiseWindows = PremiseWindows.TRUNCATE,
+        device: Device = Device.CPU,
+        shapes: BatchShapes | None = None,
     ) -> None:
         """workers: calling threads; default one per core that this process may use. It never changes a value.
 
-        Raises ValueError for a checkpoint that is no pair classifier with an entailment label, or reads too little.
+        shapes: of the calls, part of the fingerprint; None: exact lengths on a CPU, BatchShapes() on a GPU.
+        Raises ValueError for a checkpoint that is no pair classifier with an entailment label, or reads too little;
+        UserError for a device that is not there.
         """
-        self._files, self.premise_windows = files, premise_windows
-        self._workers = workers or usable_cores()
-        self.labels = read_labels(files.config)
-        self._entailment = self.labels.index("entailment")
-        check_positions(files.config)
-        self._pairs = PairTokenizer(files.tokenizer, premise_windows)
-        self._session = open_session(files.model)
-        self._inputs = read_inputs(self._session)
-        outputs = [item.name for item in self._session.get_outputs()]
-        self._output = "logits" if "logits" in outputs else outputs[0]
+        self._arguments = (files, workers, premise_windows, device, shapes)
 
-    def __reduce__(self) -> tuple[type[Self], tuple[EncoderFiles, int, PremiseWindows]]:
+        def open_network() -> Network:
+            if shapes is None and device is Device.CPU:
+                return OnnxPairs(files.model, workers or usable_cores())
+            pad_piece = read_pad_piece(files.config)
+            return OnnxBatches(files.model, workers or usable_cores(), device, shapes or BatchShapes(), pad_piece)
+
+        super().__init__(open_network, files.tokenizer, files.config, premise_windows)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         # an open session cannot travel; its files can
-        return type(self), (self._files, self._workers, self.premise_windows)
+        return type(self), self._arguments
 
-    def facts(self) -> dict[str, str]:
-        """Everything that a logit's bits may depend on besides the pair, as public strings."""
-        unit = "window" if self.premise_windows is PremiseWindows.MAX else "pair"
-        return {
-            **{f"{role}_sha256": digest for role, digest in self._files.digests().items()},
-            "engine": f"onnxruntime {ort.__version__}, {PROVIDER}, all graph optimisations, deterministic compute",
-            **self._pairs.facts(),
-            "batch_shape": f"one {unit} per call at its exact length",
-            "threads": "1 per call",
-            "cpu": cpu_kernel_class(),
-        }
 
-    def logits(self, texts: Sequence[str], statements: Sequence[str]) -> NDArray[np.float32]:
-        """Logits of every pair; shape (len(texts), len(statements), len(labels)).
+class _Leading:
+    """The logits of each pair's leading window, put in any order, by several threads.
 
-        With windows, those of the window that leads most for entailment, the first of equals. A text without a single
-        word piece (empty, or made of control characters only) has -infinity everywhere: no model was asked. Equal
-        texts and equal statements are scored once.
+    logits: shape (texts, statements, labels); -infinity where nothing was put.
+    """
 
-        Raises: UserError for a statement that is empty or longer than MAX_STATEMENT_TOKENS; ValueError for a text
-        that is not valid Unicode; BrokenLogitsError for NaN or infinity from the model.
-        """
-        premises, hypotheses = list(dict.fromkeys(texts)), list(dict.fromkeys(statements))
-        frames = [self._pairs.frame(statement) for statement in hypotheses]
-        pieces = [self._pairs.premise(text) for text in premises]
-        scores = np.full((len(premises), len(hypotheses), len(self.labels)), -np.inf, dtype=np.float32)
-        self._fill(scores, pieces, frames)
-        rows = {text: row for row, text in enumerate(premises)}
-        columns = {statement: column for column, statement in enumerate(hypotheses)}
-        shape = np.ix_([rows[text] for text in texts], [columns[statement] for statement in statements])
-        return scores[shape]
+    def __init__(self, texts: int, statements: int, labels: tuple[str, ...]) -> None:
+        self.logits = np.full((texts, statements, len(labels)), -np.inf, dtype=np.float32)
+        self._lead = np.full((texts, statements), -np.inf, dtype=np.float32)
+        self._window = np.full((texts, statements), np.iinfo(np.int64).max)
+        self._entailment, self._putting = labels.index("entailment"), threading.Lock()
 
-    def _fill(self, scores: NDArray[np.float32], premises: list[Pieces], frames: list[Frame]) -> None:
-        readable = [row for row, premise in enumerate(premises) if len(premise) > 0]
-        readable.sort(key=lambda row: -len(premises[row]))  # longest first: the workers end together
-        jobs = _Shared((row, column) for row in readable for column in range(len(frames)))
-
-        def work(_: int) -> None:
-            for row, column in jobs:
-                scores[row, column] = self._pair(premises[row], frames[column])
-
-        with ThreadPoolExecutor(self._workers, thread_name_prefix="encoder") as pool:
-            list(pool.map(work, range(self._workers)))
-
-    def _pair(self, premise: Pieces, frame: Frame) -> NDArray[np.float32]:
-        windows = np.stack([self._run(inputs) for inputs in self._pairs.inputs(premise, frame)])
-        best: NDArray[np.float32] = windows[np.argmax(margin(windows, self._entailment))]
-        return best
-
-    def _run(self, inputs: Inputs) -> NDArray[np.float32]:
-        feed = {name: inputs[name].astype(integers, copy=False) for name, integers in self._inputs.items()}
-        logits: NDArray[np.float32] = self._session.run([self._output], feed)[0][0]
-        if logits.shape != (len(self.labels),):
-            raise ValueError(f"the model gives {logits.shape} logits, its config names {len(self.labels)} labels")
+    def put(self, job: Job, logits: Logits) -> None:
+        """Keep these where they lead more than what is there, or as much and stand before it."""
+        labels = self.logits.shape[2]
+        if logits.shape != (labels,):
+            raise ValueError(f"the model gives {logits.shape} logits, its config names {labels} labels")
         if not np.isfinite(logits).all():
             raise BrokenLogitsError("the support model gave logits that are NaN or infinite; no verdict can be had")
-        return logits
+        *pair, window = job.place
+        at, lead = tuple(pair), margin(logits, self._entailment)
+        with self._putting:
+            if lead > self._lead[at] or (lead == self._lead[at] and window < self._window[at]):
+                self.logits[at], self._lead[at], self._window[at] = logits, lead, window
 
 
-class _Shared(Iterator[tuple[int, int]]):
-    """An iterator that several threads may draw from."""
-
-    def __init__(self, source: Iterator[tuple[int, int]]) -> None:
-        self._source, self._lock = source, threading.Lock()
-
-    def __next__(self) -> tuple[int, int]:
-        with self._lock:
-            return next(self._source)
-
-
-def margin(logits: NDArray[np.float32], entailment: int) -> NDArray[np.float32]:
+def margin(logits: Logits, entailment: int) -> NDArray[np.float32]:
     """By how much the entailment logit leads the greatest other, along the last axis; exactly 0 for a tie."""
     others = np.delete(logits, entailment, axis=-1).max(axis=-1)
     lead: NDArray[np.float32] = logits[..., entailment] - others
@@ -185,52 +186,12 @@ def check_positions(config: Traversable) -> None:
         raise ValueError(f"the model reads {positions} word pieces; a pair may have {MAX_PAIR_TOKENS}")
 
 
-def open_session(model: Traversable) -> ort.InferenceSession:
-    """A session on one CPU thread that computes the same bits at every call.
-
-    Raises ValueError for a graph that keeps weights in a second file: no digest would cover them.
-    """
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.use_deterministic_compute = True
-    options.enable_mem_pattern = False  # patterns pay for repeated shapes only
-    # no folder: a second file with weights is looked for below a path that holds no files, and so refused
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.devnull)
-    source = str(model) if isinstance(model, Path) else model.read_bytes()
-    try:
-        return ort.InferenceSession(source, options, providers=[PROVIDER])
-    except Exception as error:  # the runtime's own classes are not public
-        if "External data" not in str(error):
-            raise
-        raise ValueError("the model keeps weights in a second file: export it as one") from None
-
-
-def read_inputs(session: ort.InferenceSession) -> dict[str, type[np.signedinteger[Any]]]:
-    """The inputs of a graph and the whole numbers that each takes.
-
-    Raises ValueError for an input that a pair classifier does not have, and for one that is no row of any length.
-    """
-    inputs = {item.name: item for item in session.get_inputs()}
-    unknown = set(inputs) - {"input_ids", "attention_mask", "token_type_ids"}
-    if unknown:
-        raise ValueError(f"the model asks for inputs that a pair classifier does not have: {sorted(unknown)}")
-    for name, item in inputs.items():
-        one_row = len(item.shape) == 2 and (item.shape[0] == 1 or not isinstance(item.shape[0], int))
-        if item.type not in INTEGERS or not one_row or isinstance(item.shape[1], int):
-            raise ValueError(f"the model's input {name} must be one row of whole numbers of any length")
-    return {name: INTEGERS[item.type] for name, item in inputs.items()}
+def read_pad_piece(config: Traversable) -> int:
+    """The word piece that stands where there is none; models that count positions by it name it."""
+    piece = json.loads(config.read_text(encoding="utf-8")).get("pad_token_id")
+    return piece if isinstance(piece, int) else 0
 
 
 def usable_cores() -> int:
     """Cores that this process may use; at least 1."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _sha256(file: Traversable) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

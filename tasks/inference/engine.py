@@ -85,7 +85,12 @@ def find_engine(folder: Path) -> Engine:
 
 def engine_folder(private: Path) -> Path:
     """PRIVCERT_ENGINE, or the folder of that name in a home's private zone."""
-    return Path(os.environ.get("PRIVCERT_ENGINE") or private / "engine").absolute()
+    return engine_here(private / "engine")
+
+
+def engine_here(folder: Path) -> Path:
+    """PRIVCERT_ENGINE of this machine, or `folder`, where another machine may have its own."""
+    return Path(os.environ.get("PRIVCERT_ENGINE") or folder).absolute()
 
 
 def build_for_this_machine() -> Build:

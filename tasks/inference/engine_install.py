@@ -1,6 +1,7 @@
 """Build the environment of the language models from its recipe, `deployments/vllm`: one call, resumable, idempotent."""
 
 import hashlib
+import importlib.metadata
 import os
 import platform
 import shutil
@@ -19,8 +20,18 @@ _SCRIPT = "convert_smollm2.py"
 
 
 def default_recipe() -> Path:
-    """`deployments/vllm` of the repository that this package is run from."""
-    return Path(__file__).parents[2] / "deployments" / "vllm"
+    """`deployments/vllm` of the repository that this package is run from, or the copy that its wheel installed."""
+    checkout = Path(__file__).parents[2] / "deployments" / "vllm"
+    return checkout if checkout.is_dir() else _installed_recipe() or checkout
+
+
+def _installed_recipe() -> Path | None:
+    """The folder of the wheel's data files; where that is depends on how it was installed."""
+    try:
+        files = importlib.metadata.files("privcert") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())).resolve().parent for file in files if file.name == _SCRIPT), None)
 
 
 def install(recipe: Path, folder: Path, build: Build, report: Callable[[str], None]) -> Engine:

@@ -10,18 +10,25 @@ import hashlib
 import os
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from schemas.engines import EngineMode, EngineSettings
 from schemas.errors import UserError
-from tasks.inference.engine import Engine, engine_folder, find_engine
+from tasks.inference.engine import Engine, engine_folder, engine_here, find_engine
+from tasks.inference.protocol import EngineUnavailableError
 from tasks.inference.vllm_child import ServerSettings, VllmChild
 from tasks.inference.vllm_server import ServerAccess, VllmServer
+from tasks.storage.home import PRIVATE_DIRECTORY
 
 _ON_A_HUB = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}\Z", re.ASCII)
 _BATCHED_IN_FLIGHT = 32  # of one server: enough to fill its batches
+_RESTARTS = 1  # of a server of ours that ended by itself, in one process
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ def language_reference(settings: EngineSettings, private_zone: Path, *, is_priva
             "engine_mode: in batches an answer may depend on other records; a private corpus is read one_by_one"
         )
     model = settings.language_model
+    if len(set(settings.engine_url)) < len(settings.engine_url):
+        raise UserError("engine_url: one server is named twice")
     if settings.engine_url and model is None:
         raise UserError("language_model: say under which name the servers of --engine-url serve their model")
     if not settings.engine_url and model is not None and not _ON_A_HUB.match(model):
@@ -78,6 +87,8 @@ class Language:
         self._reference = reference
         self._owned = contextlib.ExitStack()
         self._client: VllmServer | None = None
+        self._child: VllmChild | None = None
+        self._restarts = 0
         self._starting = threading.Lock()
 
     @cached_property
@@ -97,29 +108,56 @@ class Language:
         """The client; the first use starts the server, where it is ours. Raises EngineError, UserError."""
         with self._starting:
             if self._client is None:
-                self._client = self._owned.enter_context(VllmServer(self._access()))
+                self._client = self._owned.enter_context(VllmServer(self._access(), self._has_ended))
             return self._client
+
+    def ask(self, question: Callable[[VllmServer], Answer]) -> Answer:
+        """What the question says of the client. Where a server of ours ended meanwhile, another one is asked again.
+
+        Raises what the question raises, and what starting a server does.
+        """
+        client = self.client
+        try:
+            return question(client)
+        except EngineUnavailableError:
+            if not self._forgot_ended(client):
+                raise
+        return question(self.client)
+
+    def _has_ended(self) -> bool:
+        return self._child is not None and self._child.has_ended()
+
+    def _forgot_ended(self, client: VllmServer) -> bool:
+        """Whether `client` is no more the client, because its server ended; several threads may see that it did."""
+        with self._starting:
+            if self._client is client and self._has_ended() and self._restarts < _RESTARTS:
+                self._restarts += 1
+                self._client = None  # closed with the rest: other threads may still use it
+            return self._client is not client
 
     def close(self) -> None:
         """End the server, where it is ours; a later question starts another one."""
         with self._starting:
-            self._client = None
+            self._client, self._child = None, None
             self._owned.close()
 
     def _access(self) -> ServerAccess:
         in_flight = 1 if self._reference.one_by_one else _BATCHED_IN_FLIGHT
         if self._reference.urls:
             key = os.environ.get("VLLM_API_KEY")
-            access = ServerAccess(self._reference.urls, str(self._reference.model), key, in_flight=in_flight)
+            access = ServerAccess(
+                self._reference.urls, str(self._reference.model), key, in_flight=in_flight, probed=True
+            )
         else:
+            self._reference.logs.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
             log = self._reference.logs / f"language-server-{os.getpid()}.log"
-            server = self._owned.enter_context(VllmChild(self._engine, self._settings, log))
-            access = server.access(in_flight)
+            self._child = VllmChild(self._engine, self._settings, log)
+            access = self._owned.enter_context(self._child).access(in_flight)
         return replace(access, salted=self._reference.one_by_one)
 
     @property
     def _engine(self) -> Engine:
-        return find_engine(self._reference.engine)
+        return find_engine(engine_here(self._reference.engine))
 
     @property
     def _settings(self) -> ServerSettings:
@@ -147,13 +185,17 @@ def _identity(engine: Engine, settings: ServerSettings) -> str:
     """The commit of a hub, or a digest over all files of a checkpoint's folder."""
     if settings.revision is not None:
         return f"commit {settings.revision}"
-    folder = engine.small_model if settings.model is None else Path(settings.model)
+    return f"sha256 of the checkpoint's files {checkpoint_sha256(Path(settings.model or engine.small_model))}"
+
+
+def checkpoint_sha256(folder: Path) -> str:
+    """SHA-256 (hex) over names and contents of all files below a folder."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
-    return f"sha256 of the checkpoint's files {digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 _opened: dict[LanguageReference, Language] = {}

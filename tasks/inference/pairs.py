@@ -6,6 +6,7 @@ frame around some of the pieces.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources.abc import Traversable
 
 import numpy as np
@@ -22,6 +23,8 @@ MAX_TEXT_CHARACTERS = 100_000  # read of a text that is cut; 384 pieces of prose
 MAX_WINDOWED_CHARACTERS = 1_000_000  # read of a text in windows: about 250,000 pieces, so that memory stays bounded
 WINDOW_OVERLAP = 64  # pieces: evidence of up to 65 pieces in a row lies whole in some window
 SURROGATE = re.compile("[\ud800-\udfff]")  # asked first: the tokenizer's own error would hold the text
+
+_STATEMENTS_KEPT = 4096
 
 Pieces = NDArray[np.int64]
 Inputs = dict[str, NDArray[np.int64]]
@@ -64,6 +67,7 @@ class PairTokenizer:
         self._read = MAX_WINDOWED_CHARACTERS if self._windows else MAX_TEXT_CHARACTERS
         self._probe = self._encode("a")
         self._frame_of(self._encode("b"))
+        self._frames = lru_cache(_STATEMENTS_KEPT)(self._make_frame)
 
     def premise(self, text: str) -> Pieces:
         """Pieces of a text, as far as it is read. Raises ValueError for a text that is not valid Unicode."""
@@ -73,7 +77,13 @@ class PairTokenizer:
         return np.asarray(ids if self._windows else ids[:MAX_PAIR_TOKENS], dtype=np.int64)
 
     def frame(self, statement: str) -> Frame:
-        """The frame of a statement. Raises UserError when it is empty, not Unicode or over MAX_STATEMENT_TOKENS."""
+        """The frame of a statement, made once while few others are asked.
+
+        Raises UserError when it is empty, not Unicode or over MAX_STATEMENT_TOKENS.
+        """
+        return self._frames(statement)
+
+    def _make_frame(self, statement: str) -> Frame:
         if SURROGATE.search(statement):
             raise UserError("a statement is not valid Unicode: remove its broken characters")
         encoding = self._encode(statement)

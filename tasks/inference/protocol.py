@@ -134,3 +134,12 @@ class LanguageModel(Protocol):
 
     def prompt_log_probabilities(self, prompts: Sequence[Prompt]) -> list[PromptLogProbabilities | Unanswered]:
         """Log-probabilities of each prompt's own tokens, template included."""
+
+    def single_token(self, text: str) -> int | None:
+        """Id of the token that is this text, None where it is not exactly one token of the model."""
+
+    def length(self, messages: Sequence[Message]) -> int:
+        """Tokens of a chat as a prompt, template included."""
+
+    def shortened(self, text: str, tokens: int) -> str:
+        """The text where it has no more than `tokens` tokens, else its first ones without a broken character."""

@@ -36,6 +36,12 @@ class ServerPool:
         self._healthy, self._in_flight, self._patience = healthy, in_flight, patience_seconds
         self._changed = threading.Condition()
 
+    def ask_all(self) -> int:
+        """Ask every server for its health now; how many are healthy."""
+        for server in self._servers.values():
+            self._settle(server)
+        return sum(server.up for server in self._servers.values())
+
     def take(self, tried: Collection[str] = ()) -> str:
         """URL of a healthy server, one slot of it taken; one that is not in `tried` where there is one.
 

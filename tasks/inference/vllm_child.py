@@ -231,6 +231,10 @@ class VllmChild:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def has_ended(self) -> bool:
+        """Whether the server is gone though nobody closed it."""
+        return self._process.poll() is not None
+
     def close(self) -> None:
         """End the server and its children; return when they are gone."""
         if self._process.stdin is not None:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import httpx
 
+from tasks.inference.probe import PROBE, fingerprint_of_answer
 from tasks.inference.protocol import (
-    EngineError,
     EngineRefusedError,
     EngineUnavailableError,
     FirstToken,
@@ -25,11 +25,20 @@ from tasks.inference.protocol import (
     Unanswered,
 )
 from tasks.inference.server_pool import ServerPool
-
-Answer = TypeVar("Answer")
+from tasks.inference.vllm_replies import (
+    Answer,
+    read_first_token,
+    read_generated,
+    read_prompt,
+    refused,
+    says_too_long,
+    understood,
+)
 
 _CHAT = "/v1/chat/completions"
-_PROBE = Prompt("probe", (Message("user", "Hello."),))
+_JSON = {"Content-Type": "application/json"}
+_OF_THE_PROMPT: Mapping[str, object] = {"max_tokens": 1, "prompt_logprobs": 0, "return_token_ids": True}
+_ANY = Prompt("any", (Message("user", "Hello."),))
 _CONNECT_SECONDS = 10.0
 _ABOUT_THE_PROMPT = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _TRANSIENT = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
@@ -40,13 +49,15 @@ class ServerAccess:
     """How the servers are reached; small and picklable.
 
     urls: `http://host:port` each; equal servers: same model, build, settings and kind of machine. Model name, vLLM
-    version and context length are compared, the rest is the operator's word.
+    version and context length are compared, with `probed` also their answers to a public prompt (inference/probe.py);
+    the rest is the operator's word.
     model: the name under which they serve it.
     in_flight: requests that one server has at most at a time.
     timeout_seconds: from a request to its reply; waiting inside the server counts.
     patience_seconds: how long a request waits while no server is healthy.
     tries: servers that one request is sent to, before its call fails.
     salted: every request carries a fresh random salt, so that no server reuses what it kept of another request.
+    probed: facts hold what a server answers to a public prompt: its tokens, and where `salted` the bits of its numbers.
     """
 
     urls: tuple[str, ...]
@@ -57,6 +68,7 @@ class ServerAccess:
     patience_seconds: float = 60.0
     tries: int = 4
     salted: bool = False
+    probed: bool = False
 
     def __post_init__(self) -> None:
         for url in self.urls:
@@ -67,8 +79,9 @@ class ServerAccess:
 class VllmServer:
     """The protocol of `LanguageModel` over HTTP. Close it, or use it as a context manager."""
 
-    def __init__(self, access: ServerAccess) -> None:
-        self._access = access
+    def __init__(self, access: ServerAccess, has_ended: Callable[[], bool] = lambda: False) -> None:
+        """has_ended: whether the servers are gone for good, so that nobody need wait for them."""
+        self._access, self._has_ended = access, has_ended
         slots = access.in_flight * len(access.urls)
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {access.api_key}"} if access.api_key else None,
@@ -79,7 +92,7 @@ class VllmServer:
         self._pool = ServerPool(access.urls, self._healthy, access.in_flight, access.patience_seconds)
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="language-model")
         self._facts: dict[str, str] | None = None
-        self._token_ids: dict[str, int] = {}
+        self._single_tokens: dict[str, int | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -93,9 +106,13 @@ class VllmServer:
         self._http.close()
 
     def facts(self) -> dict[str, str]:
-        """Model name, vLLM version, context length, template and sampling, as public strings."""
-        if self._facts is None:
-            self._pool.give(self._pool.take(), failed=False)  # a server's first health check reads them
+        """Model name, vLLM version, context length, template and sampling, as public strings.
+
+        The first call asks every server, so that one that differs is refused before it gets a text. Raises
+        EngineUnavailableError where none answers now.
+        """
+        if self._facts is None and not self._pool.ask_all():
+            raise EngineUnavailableError(f"none of {len(self._access.urls)} language-model servers is healthy")
         return dict(self._facts or {})
 
     def generate(
@@ -106,11 +123,11 @@ class VllmServer:
         if schema is not None:
             form = {"name": "answer", "schema": schema, "strict": True}
             parameters["response_format"] = {"type": "json_schema", "json_schema": form}
-        return self._ask_all(prompts, parameters, _read_generated)
+        return self._ask_all(prompts, parameters, read_generated)
 
     def choose_first_token(self, prompts: Sequence[Prompt], tokens: Sequence[str]) -> list[FirstToken | Unanswered]:
         """Log-probabilities of `tokens` as the first token of each answer, over the whole vocabulary."""
-        ids = [self._token_id(token) for token in tokens]
+        ids = [self._id_of(token) for token in tokens]
         if not ids or len(set(ids)) != len(ids):
             raise ValueError("first tokens: name one at least, each once")
         parameters = {
@@ -119,12 +136,42 @@ class VllmServer:
             "logprob_token_ids": ids,
             "return_tokens_as_token_ids": True,
         }
-        return self._ask_all(prompts, parameters, lambda prompt, reply: _read_first_token(prompt, reply, ids))
+        return self._ask_all(prompts, parameters, lambda prompt, reply: read_first_token(prompt, reply, ids))
 
     def prompt_log_probabilities(self, prompts: Sequence[Prompt]) -> list[PromptLogProbabilities | Unanswered]:
         """Log-probabilities of each prompt's own tokens, template included."""
-        parameters = {"max_tokens": 1, "prompt_logprobs": 0, "return_token_ids": True}
-        return self._ask_all(prompts, parameters, _read_prompt)
+        return self._ask_all(prompts, _OF_THE_PROMPT, read_prompt)
+
+    def single_token(self, text: str) -> int | None:
+        """Id of the token that is this text, None where it is not exactly one token of the model."""
+        if text not in self._single_tokens:
+            ids = self._tokens({"prompt": text, "add_special_tokens": False})
+            self._single_tokens[text] = ids[0] if len(ids) == 1 else None
+        return self._single_tokens[text]
+
+    def length(self, messages: Sequence[Message]) -> int:
+        """Tokens of a chat as a prompt, template included."""
+        return len(self._tokens(_chat(messages)))
+
+    def shortened(self, text: str, tokens: int) -> str:
+        """The text where it has no more than `tokens` tokens, else its first ones without a broken character."""
+        ids = self._tokens({"prompt": text, "add_special_tokens": False})
+        if len(ids) <= tokens:
+            return text
+        body = {"model": self._access.model, "tokens": ids[:tokens]}
+        cut = self._answered("/detokenize", body, lambda reply: str(reply["prompt"]))
+        return cut.rstrip("\ufffd")
+
+    def _tokens(self, body: Mapping[str, object]) -> list[int]:
+        whole = {"model": self._access.model, **body}
+        return self._answered("/tokenize", whole, lambda reply: [int(token) for token in reply["tokens"]])
+
+    def _answered(self, path: str, body: Mapping[str, object], read: Callable[[Any], Answer]) -> Answer:
+        """What the tokenizer says; it takes every text."""
+        response = self._send(path, json.dumps(body).encode(), "tokens")
+        if response.status_code != HTTPStatus.OK:
+            raise refused(response)
+        return understood(lambda: read(response.json()))
 
     def _ask_all(
         self,
@@ -141,22 +188,21 @@ class VllmServer:
     ) -> Answer | Unanswered:
         response = self._send(_CHAT, self._body(prompt, parameters), prompt.id)
         if response.status_code == HTTPStatus.OK:
-            return _understood(lambda: read(prompt, response.json()))
+            return understood(lambda: read(prompt, response.json()))
         if response.status_code not in _ABOUT_THE_PROMPT:
-            raise _refused(response)
-        if _is_too_long(response):
+            raise refused(response)
+        if says_too_long(response):
             return Unanswered(prompt.id, Reason.TOO_LONG)
-        other = self._send(_CHAT, self._body(_PROBE, parameters), _PROBE.id)
+        other = self._send(_CHAT, self._body(_ANY, parameters), _ANY.id)
         if other.status_code != HTTPStatus.OK:
-            raise _refused(other)
+            raise refused(other)
         return Unanswered(prompt.id, Reason.REFUSED)
 
     def _body(self, prompt: Prompt, parameters: Mapping[str, object]) -> bytes:
         body = {
             "model": self._access.model,
             "request_id": prompt.id,
-            "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
-            "chat_template_kwargs": {"enable_thinking": False},
+            **_chat(prompt.messages),
             "temperature": 0,
             **({"cache_salt": secrets.token_hex(16)} if self._access.salted else {}),
             **parameters,
@@ -166,7 +212,7 @@ class VllmServer:
     def _send(self, path: str, body: bytes, request_id: str) -> httpx.Response:
         """The reply of the first server that gives one; the same id goes to every server that is tried."""
         tried: set[str] = set()
-        headers = {"Content-Type": "application/json", "X-Request-Id": request_id}
+        headers = {**_JSON, "X-Request-Id": request_id}
         for _ in range(self._access.tries):
             url = self._pool.take(tried)
             tried.add(url)
@@ -189,17 +235,40 @@ class VllmServer:
                 self._http.get(url + path, timeout=_CONNECT_SECONDS) for path in ("/health", "/version", "/v1/models")
             )
         except httpx.RequestError:
+            if self._has_ended():
+                raise EngineUnavailableError("the language-model server has ended") from None
             return False
         if any(reply.is_server_error for reply in (health, version, models)) or health.status_code != HTTPStatus.OK:
             return False
         if models.status_code != HTTPStatus.OK:
-            raise _refused(models)
-        found = _understood(lambda: self._read_facts(version.json(), models.json()))
-        if self._facts is None:
-            self._facts = found
-        if found != self._facts:
-            raise EngineRefusedError("the language-model servers differ in vLLM version or context length")
+            raise refused(models)
+        found = understood(lambda: self._read_facts(version.json(), models.json()))
+        if self._access.probed:
+            if (probe := self._probe(url)) is None:
+                return False
+            found |= {"probe": probe}
+        self._compare(url, found)
         return True
+
+    def _probe(self, url: str) -> str | None:
+        """What this server answers to the public prompt; None where it does not answer now."""
+        try:
+            reply = self._http.post(url + _CHAT, content=self._body(PROBE, _OF_THE_PROMPT), headers=_JSON)
+        except httpx.RequestError:
+            return None
+        if reply.is_server_error or reply.status_code in _TRANSIENT:
+            return None
+        if reply.status_code != HTTPStatus.OK:
+            raise refused(reply)
+        answer = understood(lambda: read_prompt(PROBE, reply.json()))
+        return fingerprint_of_answer(answer, with_numbers=self._access.salted)
+
+    def _compare(self, url: str, found: dict[str, str]) -> None:
+        first = self._facts = self._facts or found
+        names = [name for name in found if found[name] != first[name]]
+        if names:
+            why = "; the probe tells other weights, template, precision or kind of machine" if "probe" in names else ""
+            raise EngineRefusedError(f"engine_url: {url} differs from the other servers in {', '.join(names)}{why}")
 
     def _read_facts(self, version: Any, models: Any) -> dict[str, str]:
         served = {model["id"]: model for model in models["data"]}
@@ -213,63 +282,15 @@ class VllmServer:
             "sampling": "temperature 0",
         }
 
-    def _token_id(self, token: str) -> int:
-        if token not in self._token_ids:
-            body = {"model": self._access.model, "prompt": token, "add_special_tokens": False}
-            response = self._send("/tokenize", json.dumps(body).encode(), "token")
-            if response.status_code != HTTPStatus.OK:
-                raise _refused(response)
-            ids = _understood(lambda: [int(found) for found in response.json()["tokens"]])
-            if len(ids) != 1:
-                raise ValueError(f"first tokens: {token!r} is {len(ids)} tokens of this model, not one")
-            self._token_ids[token] = ids[0]
-        return self._token_ids[token]
+    def _id_of(self, token: str) -> int:
+        found = self.single_token(token)
+        if found is None:
+            raise ValueError(f"first tokens: {token!r} is not exactly one token of this model")
+        return found
 
 
-def _understood(read: Callable[[], Answer]) -> Answer:
-    """What `read` makes of a reply; a reply of another shape raises EngineError that does not hold it."""
-    try:
-        return read()
-    except (ValueError, TypeError, LookupError):
-        pass
-    raise EngineError("a language-model server sent a reply of a shape that is not understood")
-
-
-def _refused(response: httpx.Response) -> EngineRefusedError:
-    return EngineRefusedError(
-        f"the language-model server refuses the request whatever its prompt is: HTTP {response.status_code}"
-    )
-
-
-def _is_too_long(response: httpx.Response) -> bool:
-    try:
-        return response.json()["error"]["param"] in ("input_tokens", "input_text")
-    except (ValueError, TypeError, LookupError):
-        return response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-
-
-def _read_generated(prompt: Prompt, reply: Any) -> Generated:
-    choice, usage = reply["choices"][0], reply["usage"]
-    return Generated(
-        id=prompt.id,
-        text=str(choice["message"]["content"] or ""),
-        complete=choice["finish_reason"] == "stop",
-        prompt_tokens=int(usage["prompt_tokens"]),
-        tokens=int(usage["completion_tokens"]),
-    )
-
-
-def _read_first_token(prompt: Prompt, reply: Any, ids: Sequence[int]) -> FirstToken:
-    first = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-    found = {entry["token"]: float(entry["logprob"]) for entry in first}
-    asked = tuple(found[f"token_id:{token}"] for token in ids)
-    return FirstToken(prompt.id, asked, int(reply["usage"]["prompt_tokens"]))
-
-
-def _read_prompt(prompt: Prompt, reply: Any) -> PromptLogProbabilities:
-    ids = tuple(int(token) for token in reply["prompt_token_ids"])
-    places = reply["prompt_logprobs"]
-    if len(places) != len(ids):
-        raise LookupError
-    values = tuple(float(place[str(token)]["logprob"]) for token, place in zip(ids[1:], places[1:], strict=True))
-    return PromptLogProbabilities(prompt.id, ids, values)
+def _chat(messages: Sequence[Message]) -> dict[str, object]:
+    return {
+        "messages": [{"role": message.role, "content": message.content} for message in messages],
+        "chat_template_kwargs": {"enable_thinking": False},
+    }

@@ -16,7 +16,7 @@ from tasks.ledger.clock import today
 from tasks.ledger.consistency import check_tables
 from tasks.ledger.database import creating, locked, open_engine, reading
 from tasks.ledger.designs import total_loss
-from tasks.ledger.export import write_certificate
+from tasks.ledger.export import certificate, write_certificate
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
@@ -173,6 +173,19 @@ class ReleaseLog:
         """All sealed releases, oldest first."""
         with reading(self._engine) as connection:
             return list(connection.execute(select(RELEASE.c.release_key).order_by(RELEASE.c.sequence)).scalars())
+
+    def last_threshold(self, release_key: str) -> Decimal | None:
+        """The newest threshold that somebody read this release at; None where nobody did."""
+        asked = select(THRESHOLD.c.theta).where(THRESHOLD.c.release_key == release_key).order_by(THRESHOLD.c.asked)
+        with reading(self._engine) as connection:
+            found = connection.execute(asked).scalars().all()
+        return Decimal(found[-1]) if found else None
+
+    def certificate(self, release_key: str, theta: Decimal) -> bytes:
+        """One release at theta as a signed document; the same bytes every time. Raises UserError as `certificate`."""
+        self._tell_release_zone()
+        with reading(self._engine) as connection:
+            return certificate(connection, self._home, release_key, theta)
 
     def write_certificate(self, release_key: str, theta: Decimal) -> Path:
         """Export one release at theta as a signed file; the same bytes every time."""

@@ -738,7 +738,7 @@ def _entries(document: Document) -> str:
                 "entries: one is tagged as this account's and names another",
             )
             _require(kind == "cap" or body["corpus"] in corpora, "entries: one is about a corpus of another account")
-    keys = [body["release_key"] for body in _bodies(document, "release")]
+    keys = [body["release_key"] for body in bodies(document, "release")]
     _require(len(set(keys)) == len(keys), "entries: the same question was answered twice")
     shown = sum("body" in link for link in document["chain"])
     return f"entries: all {shown} that concern account {account} are shown, {len(document['chain']) - shown} do not"
@@ -764,8 +764,8 @@ def _seal(document: Document) -> str:
 def _registration(document: Document) -> str:
     """What the payload says of its corpus and partition is what was registered, before the release."""
     said = document["payload"]["described"]["partition"]
-    corpora = [body for body in _bodies(document, "corpus") if body["corpus"] == said["corpus"]]
-    versions = [body for body in _bodies(document, "partition") if body["version"] == said["version"]]
+    corpora = [body for body in bodies(document, "corpus") if body["corpus"] == said["corpus"]]
+    versions = [body for body in bodies(document, "partition") if body["version"] == said["version"]]
     _require(len(corpora) == len(versions) == 1, "registration: corpus or version is not registered exactly once")
     corpus, version = corpora[0], versions[0]
     registered = {name: corpus[name] for name in ("corpus", "account", "visibility")}
@@ -774,13 +774,13 @@ def _registration(document: Document) -> str:
     for name in _PARTITION.split():
         _require(said[name] == registered[name], f"registration: {name} is not what was registered")
     numbers: dict[tuple[str, str], int] = {}
-    for body in _bodies(document, "partition"):
+    for body in bodies(document, "partition"):
         lineage = (body["corpus"], body["partition"])
         numbers[lineage] = numbers.get(lineage, 0) + 1
         _require(body["number"] == numbers[lineage], "registration: versions do not count 1, 2, ...")
-    for body in _bodies(document, "release"):
+    for body in bodies(document, "release"):
         _require((body["corpus"], body["partition"]) in numbers, "registration: a release about an unknown partition")
-    for body in _bodies(document, "corpus"):
+    for body in bodies(document, "corpus"):
         _is_term("partition_by", body["scheme"])
         _require(body["visibility"] == said["visibility"], "registration: private and other corpora on one account")
     return (
@@ -794,7 +794,7 @@ def _budget(document: Document) -> str:
     partition, charge = payload["described"]["partition"], payload["charge"]
     if partition["n"] == 0:
         return "budget: nothing was charged (n = 0)"
-    caps = list(_bodies(document, "cap"))
+    caps = list(bodies(document, "cap"))
     if not caps:
         _require(partition["visibility"] != "private", "budget: a private corpus without a cap")
         return (
@@ -813,7 +813,10 @@ def _budget(document: Document) -> str:
         _check_pure(document)
     said = []
     for name in _COUNTED[composition]:
-        spent, limit = sum((_exact(body[name]) for body in _charges(document)), Fraction(0)), _exact(caps[-1][name])
+        spent, limit = (
+            sum((_exact(body[name]) for body in charges_by_then(document)), Fraction(0)),
+            _exact(caps[-1][name]),
+        )
         _require(spent <= limit, f"budget: the account's charges exceed its cap on {name}")
         said.append(f"{name} {float(spent):g} of {float(limit):g}")
     return f"budget: {', '.join(said)} spent on account {partition['account']} by then"
@@ -827,21 +830,21 @@ def _check_pure(document: Document) -> None:
             _require(link["body"]["delta"] == "0", "budget: a pure account with a delta that is not 0")
 
 
-def _bodies(document: Document, kind: str) -> Iterator[Document]:
+def bodies(document: Document, kind: str) -> Iterator[Document]:
     """Bodies of the account's entries of this kind, in their order."""
     return (link["body"] for link in document["chain"] if link["kind"] == kind and "body" in link)
 
 
-def _charges(document: Document) -> Iterator[Document]:
+def charges_by_then(document: Document) -> Iterator[Document]:
     """What adds up with this release: its own partition's charges, or the whole account's where units may recur."""
     partition = document["payload"]["described"]["partition"]
-    corpora = list(_bodies(document, "corpus"))
+    corpora = list(bodies(document, "corpus"))
     pooled = len(corpora) > 1 or any(body["scheme"]["partition_by"] not in ("all", "list") for body in corpora)
     lineage = (partition["corpus"], partition["partition"])
-    for body in _bodies(document, "release"):
+    for body in bodies(document, "release"):
         if pooled or (body["corpus"], body["partition"]) == lineage:
             yield body
-    yield from _bodies(document, "gap")  # charged to every account
+    yield from bodies(document, "gap")  # charged to every account
 
 
 def _stated(document: Document) -> str:

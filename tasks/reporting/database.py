@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from schemas.errors import UserError
 from warehouse.views import View
 
+WAREHOUSE_VERSION = 2  # of the tables and views of both databases; 1 did not say its number
 STORAGE_VERSION = "v1.3.0"  # from v1.4.0 on, DuckDB puts 16 random bytes into the header
 _SQL_TYPES = {
     pa.string(): "varchar",
@@ -94,21 +97,31 @@ def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
 
 
-def read_marker(path: Path) -> str | None:
-    """The marker that the file was built with; None when there is no file, or it cannot be read."""
+def read_origin(path: Path) -> dict[str, Any] | None:
+    """What the file says of itself: ledger_id, chain_head, product_version, warehouse_version, marker.
+
+    None when there is no file, or it cannot be read (it is built anew).
+    Raises UserError when a newer privcert built it.
+    """
     if not path.is_file():
         return None
     try:
         with reading(path) as connection:
-            return str(connection.execute("select marker from base.origin").fetchall()[0][0])
-    except (duckdb.Error, IndexError):  # damaged, or of another version: it is built anew
+            origin: dict[str, Any] = connection.sql("select * from base.origin").to_arrow_table().to_pylist()[0]
+    except (duckdb.Error, IndexError):
         return None
+    if (found := origin.setdefault("warehouse_version", 1)) > WAREHOUSE_VERSION:
+        raise UserError(
+            f"{path.name} is of warehouse version {found}, built by privcert {origin['product_version']}, and this one "
+            f"knows versions up to {WAREHOUSE_VERSION}: use that one, or `privcert warehouse rebuild` to replace it"
+        )
+    return origin
 
 
 def marker_of(views: Iterable[View], *content: object) -> str:
     """SHA-256 over the product version, the views with their suites, and the content (JSON or its `str`)."""
     warehouse = [(view.qualified, view.sql, [(one.type, one.kwargs) for one in view.expectations]) for view in views]
-    stated = [version("privcert"), STORAGE_VERSION, duckdb.__version__, warehouse, content]
+    stated = [version("privcert"), WAREHOUSE_VERSION, STORAGE_VERSION, duckdb.__version__, warehouse, content]
     return hashlib.sha256(json.dumps(stated, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from schemas.errors import UserError
+from schemas.releases import BUDGETS, CHARGES, Projection
 from schemas.runs import RunSummary
 from tasks.storage.home import Home
 
@@ -44,7 +45,16 @@ QUARANTINED_RECORDS = _required(
     record_id=pa.string(),
     status=pa.string(),
 )
+# One row per charge; corpus, partition and version of the release that it paid for, null for an accepted gap.
+PARTITION_CHARGES = pa.schema(
+    [
+        *CHARGES,
+        *(pa.field(name, pa.string(), nullable=True) for name in ("corpus", "partition", "partition_version")),
+    ]
+)
 OPERATOR_SCHEMAS = {
+    "partition_charges": PARTITION_CHARGES,
+    "budgets": BUDGETS,
     "runs": RUNS,
     "partition_runs": PARTITION_RUNS,
     "unreadable_records": UNREADABLE_RECORDS,
@@ -57,7 +67,21 @@ def operator_sources(home: Home) -> list[Path]:
     return [*sorted(home.runs.glob("*/summary.json")), *sorted(home.corpora.glob("*/*/quarantine.parquet"))]
 
 
-def operator_tables(home: Home) -> dict[str, tuple[pa.Table, pa.Schema]]:
+def budget_tables(projection: Projection) -> dict[str, pa.Table]:
+    """What was charged, partition by partition, and the totals."""
+    places = {row["release_key"]: row for row in projection.releases.to_pylist()}
+    named = ("corpus", "partition", "partition_version")
+    charged = [
+        row | {name: places[row["release_key"]][name] if row["release_key"] in places else None for name in named}
+        for row in projection.charges.to_pylist()
+    ]
+    return {
+        "partition_charges": pa.Table.from_pylist(charged, PARTITION_CHARGES),
+        "budgets": projection.budgets.cast(BUDGETS),
+    }
+
+
+def operator_tables(projection: Projection, home: Home) -> dict[str, tuple[pa.Table, pa.Schema]]:
     """Every base table with its schema.
 
     Raises UserError when a run's summary cannot be read, naming its folder.
@@ -69,6 +93,7 @@ def operator_tables(home: Home) -> dict[str, tuple[pa.Table, pa.Schema]]:
         "unreadable_records": [row for summary in summaries for row in _unreadable(summary)],
     }
     tables = {name: pa.Table.from_pylist(content, OPERATOR_SCHEMAS[name]) for name, content in rows.items()}
+    tables |= budget_tables(projection)
     tables["quarantined_records"] = _quarantined(home.corpora.glob("*/*/quarantine.parquet"))
     return {name: (table, OPERATOR_SCHEMAS[name]) for name, table in tables.items()}
 

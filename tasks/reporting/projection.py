@@ -4,38 +4,42 @@ release.duckdb is made of a `Projection` (sealed payloads, public settings and n
 data, and nothing else; operator.duckdb of files in the private zone. A damaged or lost file is one call away.
 """
 
-import fcntl
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
-from schemas.releases import BUDGETS, CERTIFICATES, CHARGES, RELEASES, THRESHOLDS, Projection
-from tasks.reporting.database import building, create_table, fill, marker_of, read_marker, reading
+from schemas.errors import UserError
+from schemas.releases import Projection
+from tasks.reporting.data_docs import note_validation, release_docs, write_release_docs
+from tasks.reporting.database import WAREHOUSE_VERSION, building, create_table, fill, marker_of, read_origin
+from tasks.reporting.dictionary import data_dictionary
+from tasks.reporting.dimensions import domain_files, statement_dimensions
 from tasks.reporting.operator import OPERATOR_SCHEMAS, operator_sources, operator_tables
-from tasks.reporting.studies import STUDY_SCHEMAS, no_studies, studies_digest, study_tables
-from tasks.reporting.validation import validate_views
+from tasks.reporting.places import operator_database as operator_database
+from tasks.reporting.places import release_database as release_database
+from tasks.reporting.studies import studies_digest, study_tables
+from tasks.reporting.tables import RELEASE_SCHEMAS, release_tables
+from tasks.reporting.validation import InvalidWarehouseError, validate_views
 from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, remove_leftovers, replacing
-from tasks.storage.home import Home
+from tasks.storage.crash import crash_point
+from tasks.storage.home import PRIVATE_DIRECTORY, Home
+from tasks.storage.locks import one_writer
+from warehouse.dictionary import meanings
 from warehouse.views import View, database_views
 
-Tables = Mapping[str, tuple[pa.Table, pa.Schema]]
+Tables = dict[str, tuple[pa.Table, pa.Schema]]
+_DISK_ERRORS = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException)  # a commit without room
 _ORIGIN = pa.schema(
-    [pa.field(name, pa.string(), nullable=False) for name in ("ledger_id", "chain_head", "product_version", "marker")]
+    [
+        *(pa.field(name, pa.string(), nullable=False) for name in ("ledger_id", "chain_head", "product_version")),
+        pa.field("warehouse_version", pa.int64(), nullable=False),
+        pa.field("marker", pa.string(), nullable=False),
+    ]
 )
-
-
-def release_database(home: Home) -> Path:
-    """Where the release database lies."""
-    return home.release / "release.duckdb"
-
-
-def operator_database(home: Home) -> Path:
-    """Where the operator's database lies."""
-    return home.private / "operator.duckdb"
 
 
 @contextmanager
@@ -44,76 +48,121 @@ def publishing(home: Home) -> Iterator[None]:
 
     What killed publishers left half-written in the release zone is removed.
     """
-    descriptor = os.open(home.private / "publish.lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with one_writer(home.private / "publish.lock"):
         remove_leftovers(home.release)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def build_release_database(projection: Projection, home: Home, *, rebuild: bool = False) -> Path:
     """Put the projection and the report views into home.release/release.duckdb; do nothing when they are there.
 
     rebuild: build it even so (`privcert warehouse rebuild`, a damaged file).
-    Raises InvalidWarehouseError when a view does not pass its suite; the old file then stays.
+    Raises InvalidWarehouseError when a view does not pass its suite; the old file then stays. UserError for a file that
+    a newer privcert built, and where the disk is full or read-only.
     """
-    path, tables = release_database(home), release_tables(projection) | study_tables(home)
-    views = database_views("reports", tables)
-    # The certificates are not hashed: the chain head speaks for them.
-    unhashed = {"certificates", *STUDY_SCHEMAS}
-    stated = [sorted(map(str, tables[name][0].to_pylist())) for name in sorted(tables) if name not in unhashed]
-    marker = marker_of(views, projection.ledger_id, projection.chain_head, stated, studies_digest(home))
-    if rebuild or read_marker(path) != marker:
+    path, marker = release_database(home), release_marker(projection, home)
+    if rebuild or not (_is_built(path, marker) and release_docs(home).is_file()):
+        tables = release_tables(projection) | study_tables(home) | _public_tables(projection, home)
         origin = {"ledger_id": projection.ledger_id, "chain_head": projection.chain_head, "marker": marker}
-        _publish(path, RELEASE_FILE, tables, views, origin)
+        _publish(home, path, RELEASE_FILE, tables, database_views("reports", tables), origin)
     return path
 
 
-def build_operator_database(home: Home, *, rebuild: bool = False) -> Path:
-    """Put run summaries, quarantine and the operator's views into home.private/operator.duckdb, when they changed.
+def build_operator_database(projection: Projection, home: Home, *, rebuild: bool = False) -> Path:
+    """Put budgets, run summaries, quarantine and the operator's views into operator.duckdb, if they changed.
 
-    Raises UserError when a run's summary cannot be read, InvalidWarehouseError as above.
+    Raises UserError when a run's summary cannot be read, and as above; InvalidWarehouseError as above.
     """
-    views = database_views("operator", OPERATOR_SCHEMAS)
-    sources = [(str(path.relative_to(home.private)), _stamp(path)) for path in operator_sources(home)]
-    marker = marker_of(views, sources)
-    path = operator_database(home)
-    if rebuild or read_marker(path) != marker:
-        origin = {"ledger_id": home.ledger_id, "chain_head": "", "marker": marker}
-        _publish(path, PRIVATE_FILE, operator_tables(home), views, origin)
+    path, marker = operator_database(home), operator_marker(projection, home)
+    if rebuild or not _is_built(path, marker):
+        with one_writer(home.private / "operator.lock"):
+            remove_leftovers(_folder_for_building(home, path))
+            origin = {"ledger_id": home.ledger_id, "chain_head": projection.chain_head, "marker": marker}
+            tables = operator_tables(projection, home)
+            _publish(home, path, PRIVATE_FILE, tables, database_views("operator", OPERATOR_SCHEMAS), origin)
     return path
 
 
-def release_tables(projection: Projection) -> dict[str, tuple[pa.Table, pa.Schema]]:
-    """The base tables of the release database, each with its schema; those of studies are empty."""
+def release_marker(projection: Projection, home: Home) -> str:
+    """Changes when the release database must. Certificates are not hashed: the chain head speaks for them."""
+    hashed = [projection.releases, projection.thresholds, projection.charges, projection.budgets]
+    stated = [sorted(map(str, table.to_pylist())) for table in hashed]
+    public = [studies_digest(home), sorted(domain_files(projection, home)), sorted(map(str, meanings().items()))]
+    return marker_of(
+        database_views("reports", RELEASE_SCHEMAS), projection.ledger_id, projection.chain_head, stated, public
+    )
+
+
+def operator_marker(projection: Projection, home: Home) -> str:
+    """Changes when the operator's database must."""
+    sources = [(str(path.relative_to(home.private)), _stamp(path)) for path in operator_sources(home)]
+    stated = [sorted(map(str, table.to_pylist())) for table in (projection.charges, projection.budgets)]
+    return marker_of(database_views("operator", OPERATOR_SCHEMAS), sources, projection.chain_head, stated)
+
+
+def _public_tables(projection: Projection, home: Home) -> Tables:
+    """What is no part of a projection: functions of public files."""
     return {
-        "releases": (projection.releases, RELEASES),
-        "certificates": (projection.certificates, CERTIFICATES),
-        "thresholds": (projection.thresholds, THRESHOLDS),
-        "charges": (projection.charges, CHARGES),
-        "budgets": (projection.budgets, BUDGETS),
-        **no_studies(),
+        "statement_dimensions": (
+            statement_dimensions(projection, domain_files(projection, home)),
+            RELEASE_SCHEMAS["statement_dimensions"],
+        ),
+        "data_dictionary": (data_dictionary(), RELEASE_SCHEMAS["data_dictionary"]),
     }
 
 
 def published_chain_head(home: Home) -> str | None:
     """The chain head that the release database was built at; None when there is no readable one."""
-    path = release_database(home)
-    if read_marker(path) is None:
-        return None
-    with reading(path) as connection:
-        return str(connection.execute("select chain_head from base.origin").fetchall()[0][0])
+    origin = read_origin(release_database(home))
+    return None if origin is None else str(origin["chain_head"])
 
 
-def _publish(path: Path, mode: int, tables: Tables, views: list[View], origin: Mapping[str, str]) -> None:
-    """Build the file aside, validate it, rename it over the old one."""
-    row = {**origin, "product_version": version("privcert")}
-    with replacing(path, mode) as temporary, building(temporary) as connection:
-        fill(connection, tables, views)
-        create_table(connection, "origin", pa.Table.from_pylist([row], _ORIGIN))
-        validate_views(connection, views)
+def _is_built(path: Path, marker: str) -> bool:
+    origin = read_origin(path)
+    return origin is not None and origin["marker"] == marker
+
+
+def _publish(
+    home: Home, database: Path, mode: int, tables: Tables, views: list[View], origin: Mapping[str, str]
+) -> None:
+    """Build the file aside, validate it, rename it over the old one. Raises UserError where the disk refuses."""
+    row = {**origin, "product_version": version("privcert"), "warehouse_version": WAREHOUSE_VERSION}
+    try:
+        with (
+            replacing(database, mode, _folder_for_building(home, database)) as temporary,
+            building(temporary) as connection,
+        ):
+            fill(connection, tables, views)
+            create_table(connection, "origin", pa.Table.from_pylist([row], _ORIGIN))
+            crash_point("after_fill")
+            _validate(home, database, connection, views)
+    except (OSError, *_DISK_ERRORS):  # their texts hold paths
+        raise UserError(
+            f"{database} cannot be written (disk full or read-only?): nothing is lost, make room and run "
+            "`privcert warehouse rebuild`"
+        ) from None
+
+
+def _folder_for_building(home: Home, database: Path) -> Path:
+    """Where a file grows: in the private zone apart from what others write there, which is not ours to remove."""
+    if database == release_database(home):
+        return home.release
+    folder = home.private / "building"
+    folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    return folder
+
+
+def _validate(home: Home, database: Path, connection: duckdb.DuckDBPyConnection, views: list[View]) -> None:
+    """Run the suites and say so in Data Docs; those of the release zone change only when everything passed."""
+    is_released = database == release_database(home)
+    try:
+        validations = validate_views(connection, views, counts=not is_released)
+    except InvalidWarehouseError as error:
+        note_validation(home, database.name, error.validations)
+        raise
+    if is_released:
+        write_release_docs(home, validations)
+    note_validation(home, database.name, validations)
 
 
 def _stamp(path: Path) -> tuple[int, int]:

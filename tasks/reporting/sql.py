@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.errors import UserError
-from tasks.reporting.database import reading
-from tasks.reporting.projection import operator_database, release_database
+from tasks.reporting.database import read_origin, reading
+from tasks.reporting.places import operator_database, release_database
 from tasks.storage.home import Home
 
 _ALLOWED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
@@ -49,6 +49,7 @@ def run_sql(home: Home, query: str, operator: bool = False, output: str = "table
 def _answer(path: Path, query: str) -> pa.Table:
     if not path.is_file():
         raise UserError(f"no database at {path} yet: run `privcert audit` first, or `privcert warehouse rebuild`")
+    read_origin(path)  # a file of a newer version is refused by name
     try:
         with reading(path) as connection:
             statements = connection.extract_statements(query)

@@ -1,15 +1,23 @@
 """Suites of the warehouse, run by Great Expectations. The only code that uses it; it is imported when first needed.
 
-No value of a row is kept: results are BOOLEAN_ONLY, nothing is stored, and the error that is raised names the view
-and the types of the expectations that failed.
+No value of a row is kept: Great Expectations is asked for booleans (for private tables also for counts), nothing that
+it answers is stored but those, and the error that is raised names the view, the expectations that failed and their
+columns.
 """
 
+import hashlib
+import json
 import logging
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from warehouse.views import Expectation, Value, View
 
@@ -18,24 +26,84 @@ if TYPE_CHECKING:
     import pandas as pd
     from great_expectations.datasource.fluent.pandas_datasource import DataFrameAsset
 
+_passed: "dict[tuple[str, bool], tuple[Outcome, ...]]" = {}
+"""What passed in this process, by digest and whether rows were counted: the same rows pass the same suite again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One expectation on one view. checked, unmet: rows, where counts were asked for and the expectation counts any."""
+
+    expectation: Expectation
+    passed: bool
+    checked: int | None = None
+    unmet: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What a view's suite said."""
+
+    view: View
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def failed(self) -> list[Expectation]:
+        """The expectations that are not met."""
+        return [outcome.expectation for outcome in self.outcomes if not outcome.passed]
+
 
 class InvalidWarehouseError(Exception):
-    """A view does not pass its suite, so its database is not published. Names the view and expectation types only."""
+    """A view does not pass its suite, so its database is not published.
+
+    `str` names the view, the expectations and their columns only. validations: of all views, also those that passed.
+    """
+
+    def __init__(self, validations: Sequence[Validation]) -> None:
+        failed = next(validation for validation in validations if validation.failed)
+        says = ", ".join(sorted({stated(expectation) for expectation in failed.failed}))
+        super().__init__(f"view {failed.view.name} does not pass {says}")
+        self.validations = tuple(validations)
 
 
-def validate_views(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
+def stated(expectation: Expectation) -> str:
+    """'expect_column_values_to_not_be_null of n', without any value."""
+    kwargs = expectation.kwargs
+    columns = [kwargs[name] for name in ("column", "column_A", "column_B") if name in kwargs]
+    listed = kwargs.get("column_list")
+    if isinstance(listed, list) and expectation.type != "expect_table_columns_to_match_ordered_list":
+        columns += listed
+    return f"{expectation.type} of {' and '.join(map(str, columns))}" if columns else expectation.type
+
+
+def validate_views(
+    connection: duckdb.DuckDBPyConnection, views: Iterable[View], *, counts: bool = False
+) -> list[Validation]:
     """Run every view's suite on the database that `connection` is in.
 
-    Raises InvalidWarehouseError for the first view that fails, with the types of its failed expectations.
+    counts: also how many rows were checked and are wrong (private tables only).
+    Raises InvalidWarehouseError when a view fails, after all were looked at.
     """
-    assets = _context().data_sources.add_pandas("frames")
-    for view in views:
-        if not view.expectations:
-            continue
-        suite = [(one.type, _kwargs(connection, one)) for one in view.expectations]
-        frame = connection.sql(f"select * from {view.qualified}").df()  # noqa: S608
-        if failed := _failures(assets.add_dataframe_asset(view.name), frame, suite):
-            raise InvalidWarehouseError(f"view {view.name} does not pass {', '.join(sorted(set(failed)))}")
+    context: gx.data_context.EphemeralDataContext | None = None
+    validations = []
+    for view in (view for view in views if view.expectations):
+        suite = [Expectation(one.type, _kwargs(connection, one)) for one in view.expectations]
+        rows = connection.sql(f"select * from {view.qualified}").to_arrow_table()  # noqa: S608
+        digest = _digest(view, suite, rows)
+        outcomes = _passed.get((digest, counts))
+        if outcomes is None:
+            context = context or _context()
+            assets = context.data_sources.add_or_update_pandas(view.name)
+            found = _evaluate(
+                assets.add_dataframe_asset(view.name), connection.from_arrow(rows).df(), suite, counts=counts
+            )
+            outcomes = tuple(_outcome(one, found.get(at)) for at, one in enumerate(view.expectations))
+        validations.append(Validation(view, outcomes))
+        if not validations[-1].failed:
+            _passed[digest, counts] = outcomes
+    if any(validation.failed for validation in validations):
+        raise InvalidWarehouseError(validations)
+    return validations
 
 
 def _context() -> "gx.data_context.EphemeralDataContext":
@@ -59,27 +127,51 @@ def _context() -> "gx.data_context.EphemeralDataContext":
     return get_context(mode="ephemeral", project_config=settings)
 
 
-def _failures(asset: "DataFrameAsset", frame: "pd.DataFrame", suite: list[tuple[str, dict[str, Value]]]) -> list[str]:
-    """Types of the expectations that `frame` does not meet, or that Great Expectations could not evaluate."""
+def _evaluate(
+    asset: "DataFrameAsset", frame: "pd.DataFrame", suite: Sequence[Expectation], *, counts: bool
+) -> dict[int, Any]:
+    """Great Expectations' result of each expectation, by its place in the suite; what it dropped unseen is missing."""
     from great_expectations import ExpectationSuite
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
     batch = asset.add_batch_definition_whole_dataframe("all").get_batch(batch_parameters={"dataframe": frame})
-    stated = [ExpectationConfiguration(type=kind, kwargs=kwargs) for kind, kwargs in suite]
+    configured = [
+        ExpectationConfiguration(type=one.type, kwargs=dict(one.kwargs), meta={"place": at})
+        for at, one in enumerate(suite)
+    ]
+    wanted = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
     try:
-        result = batch.validate(ExpectationSuite(name=asset.name, expectations=stated), result_format="BOOLEAN_ONLY")
-    except Exception:
-        raise InvalidWarehouseError(f"the suite of view {asset.name} cannot be run") from None  # may quote values
-    met = [one.expectation_config.type for one in result.results if one.success]
-    return _without(met, [kind for kind, _ in suite])
+        result = batch.validate(
+            ExpectationSuite(name=asset.name, expectations=configured),
+            result_format=wanted if counts else "BOOLEAN_ONLY",
+        )
+    except Exception:  # may quote values of rows; every expectation then counts as not met
+        return {}
+    return {one.expectation_config.meta["place"]: one for one in result.results}
 
 
-def _without(met: list[str], stated: list[str]) -> list[str]:
-    """What is stated and not met, with repetition: an expectation that was dropped unseen counts as not met."""
-    missing = list(stated)
-    for kind in met:
-        missing.remove(kind)
-    return missing
+def _outcome(expectation: Expectation, found: Any) -> Outcome:
+    """Booleans and counts, never an observed value. An expectation that was dropped unseen is not met."""
+    if found is None:
+        return Outcome(expectation, passed=False)
+    numbers = [found.result.get(name) for name in ("element_count", "unexpected_count")]
+    checked, unmet = (int(number) if number is not None else None for number in numbers)
+    return Outcome(expectation, bool(found.success), checked, unmet)
+
+
+def _digest(view: View, suite: Sequence[Expectation], rows: pa.Table) -> str:
+    """SHA-256 over suite and rows, hex."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, compression="none")  # Arrow's own format has what was in memory where a value is null
+    said = [_library_version(), view.qualified, [(one.type, one.kwargs) for one in suite]]
+    content = hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode())
+    content.update(sink.getvalue())
+    return content.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _library_version() -> str:
+    return version("great-expectations")
 
 
 def _kwargs(connection: duckdb.DuckDBPyConnection, expectation: Expectation) -> dict[str, Value]:

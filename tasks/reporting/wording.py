@@ -1,10 +1,13 @@
 """Words and figures of a report: what a certificate says of units, never rounded in its own favour."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
-from schemas.claims import RELEASED_TEXT
+from schemas.claims import BY_LANGUAGE_MODEL, RELEASED_TEXT, REWORDED
+from tasks.ledger.amounts import exact_text
 
 _PERCENT = "\N{NO-BREAK SPACE}%"
 
@@ -77,23 +80,50 @@ def upper_percent(units: int, n: int) -> str:
 
 def exact_percent(share: str) -> str:
     """The decimal share in percent, exactly: '0.075' as '7.5 %', with a space that does not break."""
-    return f"{(Decimal(share) * 100).normalize():f}{_PERCENT}"
+    return f"{percent_number(share)}{_PERCENT}"
+
+
+def percent_number(share: str) -> str:
+    """The decimal share in percent, exactly, without the sign."""
+    return exact_text(Fraction(share) * 100)
 
 
 def union_bound(beta: str, times: int) -> str:
     """min(1, times x beta), exact."""
-    total = min(Fraction(1), Fraction(beta) * times)
-    return f"{(Decimal(total.numerator) / Decimal(total.denominator)).normalize():f}"
+    return exact_text(min(Fraction(1), Fraction(beta) * times))
 
 
 def proposed(proposer: str) -> str:
     """A sentence, without its full stop, about where candidates with this public line came from."""
     if proposer.startswith(RELEASED_TEXT):
+        words = f", {REWORDED}," if REWORDED in proposer.partition("declared origin:")[0] else ""
         return (
-            "They are the claims of a text that was released before, as its user declares; nobody checked that. "
-            "What of that text is no claim was not asked: `privcert claims` shows it, with reasons"
+            f"They are the claims{words} of a text that was released before, as its user declares; nobody checked "
+            "that. What of that text is no claim was not asked: `privcert claims` shows it, with reasons"
         )
+    if proposer.startswith(BY_LANGUAGE_MODEL):
+        return "A language model wrote them from public words, without looking at the text"
     return "They were proposed without looking at the text"
+
+
+SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+def amounts(row: Mapping[str, Any], kind: str) -> str:
+    """One cell of a budget: cap, spent or left, by the amounts that the account counts (all, where it has no cap)."""
+    counted = [name for name in SYMBOLS if row[f"cap_{name}"] is not None or not row["is_capped"]]
+    texts = {name: row[f"{kind}_{name}"] for name in counted}
+    return ", ".join(f"{SYMBOLS[name]} {text}" for name, text in texts.items() if text is not None) or "none"
+
+
+def words(name: str) -> str:
+    """'below_threshold' as 'below threshold'."""
+    return name.replace("_", " ")
+
+
+def width(share: float) -> str:
+    """A share as a length in percent, for drawing."""
+    return f"{100 * min(max(share, 0.0), 1.0):.2f}%"
 
 
 def _percent(units: int, n: int, *, round_up: bool) -> str:
@@ -103,3 +133,17 @@ def _percent(units: int, n: int, *, round_up: bool) -> str:
     scaled = units * 100 * 10**digits
     whole = -(-scaled // n) if round_up else scaled // n
     return f"{Decimal(whole).scaleb(-digits):.{digits}f}{_PERCENT}"
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "grouped": grouped,
+    "lower_percent": lower_percent,
+    "upper_percent": upper_percent,
+    "exact_percent": exact_percent,
+    "percent_number": percent_number,
+    "union_bound": union_bound,
+    "proposed": proposed,
+    "amounts": amounts,
+    "words": words,
+    "width": width,
+}

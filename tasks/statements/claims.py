@@ -10,22 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schemas.claims import Reject, RejectReason
-from schemas.domain_files import MAX_STATEMENT_CHARACTERS, unprintable
+from schemas.domain_files import MAX_STATEMENT_CHARACTERS
 from schemas.statements import Statement
 from tasks.statements.blocks import BlockKind, read_blocks
-from tasks.statements.characters import HIDDEN, SPACE, UNSPACED, one_line
+from tasks.statements.characters import HIDDEN, SPACE, one_line
 from tasks.statements.markup import hide_markup
 from tasks.statements.sentences import sentence_ends
+from tasks.statements.shape import CLOSED, is_fragment, is_question, is_unreadable, shown
 
 EXTRACTOR = "sentences-1"  # change it with every change of a claim or a reject
-MIN_WORDS = 3
-MIN_UNSPACED_LETTERS = 4
 _OF_KIND = {BlockKind.HEADING: RejectReason.HEADING, BlockKind.OTHER: RejectReason.NOT_PROSE}
 
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_CLOSED = r"[\"'”’»›)\]}」』】）〕》〉\s\U0001f000-\U0001faff☀-➿️‍]*\Z"
-_QUESTION = re.compile(r"[?？؟፧⁇⁈‽՞][!！?？]*" + _CLOSED)
-_TERMINATED = re.compile(r"[.!?…‽。！？｡؟۔।॥։።፧‼⁇⁈⁉]" + _CLOSED)
+_TERMINATED = re.compile(r"[.!?…‽。！？｡؟۔।॥։።፧‼⁇⁈⁉]" + CLOSED)
 _SECTION = re.compile(r"\d+(?:\.\d+)+\.?\s+[^\W\d_a-z]")
 _BOILERPLATE = re.compile(
     r"(?:please|refer to|skip to|go to|check out|sign up|log in|scroll (?:down|up)|subscribe to|stay tuned|do not reply"
@@ -54,7 +50,12 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class Piece:
+    """A sentence of prose, or a whole block of anything else.
+
+    text: on one line, without marks. start, end: place in the NFC text. stands_alone: it is a paragraph of its own.
+    """
+
     text: str
     start: int
     end: int
@@ -72,7 +73,7 @@ def extract_claims(text: str) -> Extraction:
     claims: list[Claim] = []
     rejects: list[Reject] = []
     seen: set[str] = set()
-    for piece in _pieces(unicodedata.normalize("NFC", text)):
+    for piece in pieces(unicodedata.normalize("NFC", text)):
         reason = _reason(piece)
         statement = Statement.of(piece.text) if reason is None else None
         if statement is not None and statement.statement_id not in seen:
@@ -80,22 +81,22 @@ def extract_claims(text: str) -> Extraction:
             claims.append(Claim(statement, piece.start, piece.end))
         else:
             reason = reason or RejectReason.DUPLICATE
-            rejects.append(Reject(_shown(piece.text), reason, piece.start, piece.end))
+            rejects.append(Reject(shown(piece.text), reason, piece.start, piece.end))
     return Extraction(tuple(claims), tuple(rejects))
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def pieces(text: str) -> Iterator[Piece]:
     """Sentences of prose, whole blocks of anything else; their places follow each other without a gap."""
     blocks, unmarked = read_blocks(text)
     for block in blocks:
         if block.kind is not BlockKind.PROSE:
-            yield _Piece(one_line(text[block.start : block.end]), block.start, block.end, block.kind, True)
+            yield Piece(one_line(text[block.start : block.end]), block.start, block.end, block.kind, True)
             continue
         visible = hide_markup(unmarked[block.start : block.end])
         start, ends = 0, _joined_ends(visible)
         for end in ends:
             place = (block.start + start, block.start + end)
-            yield _Piece(one_line(visible[start:end]), *place, block.kind, len(ends) == 1 and not block.is_item)
+            yield Piece(one_line(visible[start:end]), *place, block.kind, len(ends) == 1 and not block.is_item)
             start = end
 
 
@@ -107,10 +108,10 @@ def _joined_ends(visible: str) -> list[int]:
     return ends
 
 
-def _reason(piece: _Piece) -> RejectReason | None:
+def _reason(piece: Piece) -> RejectReason | None:
     """Why the piece is no claim; None when it is one."""
     text = piece.text
-    if (not text.isprintable() and unprintable(text)) or "\ufffd" in text:
+    if is_unreadable(text):
         return RejectReason.UNREADABLE
     if piece.kind in _OF_KIND:
         return _OF_KIND[piece.kind]
@@ -118,16 +119,11 @@ def _reason(piece: _Piece) -> RejectReason | None:
         return RejectReason.TOO_LONG
     if text.endswith((":", "：")) or (piece.stands_alone and _is_title(text)):
         return RejectReason.HEADING
-    if _is_fragment(text):
+    if is_fragment(text):
         return RejectReason.TOO_SHORT
-    if _QUESTION.search(text):
+    if is_question(text):
         return RejectReason.QUESTION
     return RejectReason.BOILERPLATE if _BOILERPLATE.match(text.lstrip("\"'“‘(*")) else None
-
-
-def _is_fragment(text: str) -> bool:
-    words = [word for word in text.split(" ") if any(map(str.isalpha, word))]
-    return len(words) < MIN_WORDS and len(_UNSPACED.findall(text)) < MIN_UNSPACED_LETTERS
 
 
 def _is_title(text: str) -> bool:
@@ -138,11 +134,3 @@ def _is_title(text: str) -> bool:
     cased = [word for word in long_words if word.casefold() != word.upper()]
     capitalised = sum(word[0].isupper() for word in cased)
     return bool(_SECTION.match(text)) or 3 * capitalised >= max(6, 2 * len(cased))
-
-
-def _shown(text: str) -> str:
-    if len(text) > MAX_STATEMENT_CHARACTERS:
-        text = f"{text[:MAX_STATEMENT_CHARACTERS]}…"
-    if text.isprintable():
-        return text
-    return "".join(c if unprintable(c) is None else c.encode("unicode_escape").decode("ascii") for c in text)

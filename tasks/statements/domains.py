@@ -1,7 +1,7 @@
 """Read a domain file: a shipped one by name, or a user's own by path."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
@@ -16,10 +16,11 @@ MAX_FILE_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A checked domain file and the SHA-256 (hex) of its bytes; both public."""
+    """A checked domain file, its bytes and their SHA-256 (hex); all public."""
 
     file: DomainFile
     sha256: str
+    content: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -33,6 +34,11 @@ def shipped_domains() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
 
 
+def shipped_content(name: str) -> bytes:
+    """The bytes of a shipped domain's file."""
+    return (resources.files("schemas") / "domains" / f"{name}.yaml").read_bytes()
+
+
 def load_domain(name_or_path: str | Path) -> Domain:
     """The shipped domain with this name, or the domain file at this path (a Path, or text with / or .yaml, .yml).
 
@@ -44,8 +50,7 @@ def load_domain(name_or_path: str | Path) -> Domain:
     if text not in shipped_domains():
         names = ", ".join(shipped_domains())
         raise UserError(f"domain: no domain is called {text!r}; there are {names}, or give the path of a .yaml file")
-    content = (resources.files("schemas") / "domains" / f"{text}.yaml").read_bytes()
-    return parse_domain(content, text)
+    return parse_domain(shipped_content(text), text)
 
 
 def parse_domain(content: bytes, label: str) -> Domain:
@@ -65,7 +70,7 @@ def parse_domain(content: bytes, label: str) -> Domain:
             f"{where}: must be a mapping with name, language, unit_words, seed, keyword, dimensions, templates"
         )
     try:
-        return Domain(DomainFile.model_validate(plain), hashlib.sha256(content).hexdigest())
+        return Domain(DomainFile.model_validate(plain), hashlib.sha256(content).hexdigest(), content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ": ".join(str(part) for part in first["loc"] if part != "[key]")

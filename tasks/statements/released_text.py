@@ -37,8 +37,14 @@ def read_released_text(report: str) -> ReleasedText:
 
     Raises UserError when it cannot be read, is over 16 MiB, or piles more than 100 marks on a letter.
     """
+    text, sha256 = read_text(report)
+    return ReleasedText(extract_claims(text), sha256)
+
+
+def read_text(report: str) -> tuple[str, str]:
+    """The text at a path or fsspec URL, and the SHA-256 (hex) of its bytes. Raises UserError as above."""
     content = _read(report)
-    return ReleasedText(extract_claims(decode(content)), hashlib.sha256(content).hexdigest())
+    return decode(content), hashlib.sha256(content).hexdigest()
 
 
 def decode(content: bytes) -> str:

@@ -16,13 +16,14 @@ RELEASE_FILE = 0o644
 
 
 @contextmanager
-def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
-    """A temporary path beside `path`; renamed over it, durably, when the block ends without an error.
+def replacing(path: Path, mode: int = PRIVATE_FILE, folder: Path | None = None) -> Iterator[Path]:
+    """A temporary path beside `path`, or in `folder` of the same file system; renamed over it, durably, at the end.
 
-    A reader sees the old file or the new one, never a part; after a crash the temporary file may remain, with a
-    name that starts with '.tmp-' and ends in '.part' (patterns such as *.json do not find it).
+    Nothing is renamed when the block raises. A reader sees the old file or the new one, never a part; after a crash the
+    temporary file may remain, with a name that starts with '.tmp-' and ends in '.part' (patterns such as *.json do not
+    find it).
     """
-    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}.part")
+    temporary = (folder or path.parent) / f".tmp-{secrets.token_hex(8)}.part"
     try:
         yield temporary
         os.chmod(temporary, mode)
@@ -37,7 +38,7 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left half-written below `folder`; nobody else may be writing there."""
-    for left in folder.rglob(".tmp-*.part"):
+    for left in folder.rglob(".tmp-*.part*"):  # a database leaves its write-ahead log beside it
         left.unlink(missing_ok=True)
 
 

@@ -12,6 +12,7 @@ CRASH_POINTS = (
     "after_draw",
     "after_write",
     "after_commit",
+    "after_fill",
     "before_rename",
     "after_rename",
 )

@@ -16,3 +16,14 @@ def one_process(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def one_writer(lock: Path) -> Iterator[None]:
+    """The same with a file as the lock, made where it is missing and left there."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from schemas.errors import UserError
 from schemas.statements import Statement
+from tasks.inference.protocol import EngineError
 from tasks.support.bits import Bits, pack, population, unpack
 from tasks.support.cache import ContradictoryVerdictsError, ScoreCache, Verdicts
 from tasks.support.models import ModelReference, load_support_model
@@ -25,6 +26,7 @@ from tasks.support.texts import Keys, read_texts
 FLUSH_SECONDS = 2.0  # about what a kill -9 may lose
 CALLS_A_CHUNK = 8
 SCORING_FAILED = "scoring failed on a chunk of records; the operator finds the details in private/logs/scoring.log"
+START_AGAIN = "what is scored is kept: start the same command again"
 OTHER_MODEL = "a worker's support model differs from the driver's (another build, processor class or domain file)"
 
 
@@ -75,6 +77,9 @@ def score_chunk(chunk: Chunk) -> ChunkOutcome:
         return ChunkOutcome(failure=str(error), is_users_fault=True)
     except ContradictoryVerdictsError as error:
         return ChunkOutcome(failure=str(error))
+    except EngineError as error:  # it holds no text
+        note_for_operator(chunk.logs, f"scoring stopped\n{traceback.format_exc()}")
+        return ChunkOutcome(failure=f"{error}; {START_AGAIN}")
     except Exception:  # whatever a model raises may quote a text: for the operator's file only
         note_for_operator(chunk.logs, f"scoring failed\n{traceback.format_exc()}")
         return ChunkOutcome(failure=SCORING_FAILED)
@@ -87,7 +92,7 @@ def _score(chunk: Chunk, model: SupportModel) -> float:
     m = len(chunk.statements)
     verdict, done = np.zeros((len(texts), m), np.bool_), np.zeros((len(texts), m), np.bool_)
     started = last_flush = time.monotonic()
-    for rows, columns in _rectangles(chunk.missing, m):
+    for rows, columns in _rectangles(chunk.missing, m, chunk.reference.found_entry().pairs_a_call):
         answer = model.verdicts([texts[row] for row in rows], [chunk.statements[column].text for column in columns])
         if answer.shape != (len(rows), len(columns)) or answer.dtype != np.bool_:
             raise ValueError("a support model must answer with booleans of shape (texts, statements)")
@@ -99,10 +104,15 @@ def _score(chunk: Chunk, model: SupportModel) -> float:
     return time.monotonic() - started
 
 
-def _rectangles(missing: Bits, columns: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Rows and columns of texts that miss the same statements, in about CALLS_A_CHUNK calls of the model."""
+def _rectangles(
+    missing: Bits, columns: int, pairs_a_call: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows and columns of texts that miss the same statements, in about CALLS_A_CHUNK calls of the model.
+
+    Fewer where a call would have less than `pairs_a_call`.
+    """
     patterns, pattern_of_row = np.unique(missing, axis=0, return_inverse=True)
-    limit = max(1, population(missing) // CALLS_A_CHUNK)
+    limit = max(pairs_a_call, population(missing) // CALLS_A_CHUNK)
     for number, pattern in enumerate(unpack(patterns, columns)):
         wanted, rows = np.flatnonzero(pattern), np.flatnonzero(pattern_of_row.reshape(-1) == number)
         step = max(1, limit // len(wanted))

@@ -1,7 +1,7 @@
 """Which support models there are, and how a process gets one.
 
-A new support model is one module beside this one and one line in SUPPORT_MODELS. Any NLI cross-encoder in ONNX form is
-one without a line: OWNER/NAME@COMMIT of a hub, or a folder whose path starts with `.`, `/` or `~`.
+A new support model is one module beside this one and one line in SUPPORT_MODELS. Any NLI cross-encoder is one without a
+line: OWNER/NAME@COMMIT of a hub, or a folder whose path starts with `.`, `/` or `~`.
 """
 
 import re
@@ -12,12 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from schemas.audit import PremiseWindows
+from schemas.audit import Device, PremiseWindows
 from schemas.errors import UserError
 from tasks.support.default_model import CROSS_ENCODER, CROSS_ENCODER_REVISION
 from tasks.support.protocol import SupportModel
 
 if TYPE_CHECKING:
+    from tasks.inference.language import LanguageReference
     from tasks.support.hub import HubCheckpoint
 
 
@@ -27,9 +28,11 @@ class ModelEntry:
 
     load: a function at the top of a module (a Dask worker finds it by name), from a reference to the model.
     needs_gpu: scoring asks for the Dask resource GPU.
-    kind: how it decides: `nli`, `keyword`.
+    kind: how it decides: `nli`, `keyword`, `judge`.
     takes_windows: whether it may read a long premise in windows.
     hub_revision: the commit that is pinned, for a model of a hub; None: it comes with the package, or is a folder.
+    asks_language_model: whether it needs `ModelReference.language`.
+    pairs_a_call: pairs that one call should hold at least; many, for an engine that fills its batches with them.
     """
 
     load: "Callable[[ModelReference], SupportModel]"
@@ -37,6 +40,8 @@ class ModelEntry:
     kind: str = "other"
     takes_windows: bool = False
     hub_revision: str | None = None
+    asks_language_model: bool = False
+    pairs_a_call: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ class ModelReference:
     revision, cache_dir: pinned revision on a hub (None: the model's own), and the folder that holds downloads.
     threads: worker threads inside the model, None: one a core; never changes a verdict.
     premise_windows: what an NLI model reads of a long record.
+    device: where an NLI model in ONNX form computes.
+    language: the language model that a judge asks.
     entry: a model outside the table; None looks the name up.
     """
 
@@ -58,6 +65,8 @@ class ModelReference:
     threads: int | None = None
     entry: ModelEntry | None = None
     premise_windows: PremiseWindows = PremiseWindows.TRUNCATE
+    device: Device = Device.CPU
+    language: "LanguageReference | None" = None
 
     def found_entry(self) -> ModelEntry:
         """The entry that makes this model. Raises UserError for an unknown name, with the names that are known."""
@@ -84,7 +93,9 @@ def load_support_model(reference: ModelReference) -> SupportModel:
         if reference not in _loaded:
             entry = reference.found_entry()
             if reference.premise_windows is not PremiseWindows.TRUNCATE and not entry.takes_windows:
-                raise UserError(f"premise_windows: {reference.name} reads every record whole; leave it at truncate")
+                raise UserError(f"premise_windows: {reference.name} takes no windows; leave it at truncate")
+            if reference.device is not Device.CPU and entry.kind != "nli":
+                raise UserError(f"device: {reference.name} is no NLI model; leave it at cpu")
             _loaded[reference] = entry.load(reference)
         return _loaded[reference]
 
@@ -97,14 +108,17 @@ def _load_keyword(reference: ModelReference) -> SupportModel:
     from tasks.support.keyword import KeywordModel
 
     if reference.domain is None:
-        raise UserError("model: keyword needs the rules of a domain file; set --domain")
+        raise UserError(
+            "model: keyword needs the rules of a domain file: set --domain, or take another model for the statements "
+            "of a task, a file or a report"
+        )
     return KeywordModel(load_domain(reference.domain))
 
 
 def _load_nli_mini(reference: ModelReference) -> SupportModel:
     from tasks.support.nli import load_nli_mini
 
-    return load_nli_mini(reference.threads, reference.premise_windows)
+    return load_nli_mini(reference.threads, reference.premise_windows, reference.device)
 
 
 def _load_cross_encoder(reference: ModelReference) -> SupportModel:
@@ -113,13 +127,23 @@ def _load_cross_encoder(reference: ModelReference) -> SupportModel:
     found = checkpoint_of(reference)
     if found is None:
         raise ValueError(f"{reference.name} is no checkpoint of a hub")
-    return load_cross_encoder(found.name, found.revision, found.cache_dir, reference.threads, reference.premise_windows)
+    options = reference.threads, reference.premise_windows, reference.device
+    return load_cross_encoder(found.name, found.revision, found.cache_dir, *options)
 
 
 def _load_folder(reference: ModelReference) -> SupportModel:
     from tasks.support.nli import load_folder
 
-    return load_folder(Path(reference.name).expanduser(), reference.threads, reference.premise_windows)
+    options = reference.threads, reference.premise_windows, reference.device
+    return load_folder(Path(reference.name).expanduser(), *options)
+
+
+def _load_judge(reference: ModelReference) -> SupportModel:
+    from tasks.support.judge import load_judge
+
+    if reference.language is None:
+        raise UserError("model: judge asks a language model, and none is named")
+    return load_judge(reference.language)
 
 
 def checkpoint_of(reference: ModelReference) -> "HubCheckpoint | None":
@@ -139,6 +163,7 @@ SUPPORT_MODELS: Mapping[str, ModelEntry] = MappingProxyType(
         ),
         "nli-mini": ModelEntry(_load_nli_mini, kind="nli", takes_windows=True),
         "keyword": ModelEntry(_load_keyword, kind="keyword"),
+        "judge": ModelEntry(_load_judge, kind="judge", asks_language_model=True, pairs_a_call=64),
     }
 )
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,13 +14,15 @@ from tasks.storage.home import Home
 from tasks.support.bits import empty, full
 from tasks.support.cache import ScoreCache
 from tasks.support.chunks import Chunk, ChunkOutcome, score_chunk
-from tasks.support.models import ModelReference, load_support_model
+from tasks.support.models import ModelReference
+from tasks.support.placement import Place, describe_model, place_of
 from tasks.support.plan import Plan
 from tasks.support.texts import VersionTexts, forget_texts, index_texts
 
 Progress = Callable[[float], None]
 CHUNK_SECONDS = 2.0
 IN_PROCESS_SECONDS = 8.0  # two Dask workers, started in about 4 s, are not sooner done with less
+CHUNKS_IN_ENGINE = 2
 _FIRST_PAIRS = 8
 _TELLING_SECONDS = 0.25  # shorter chunks say more about the overhead than about the model
 _GROWTH = 4
@@ -56,7 +59,7 @@ def score_version(
     """
     if len({statement.statement_id for statement in statements}) < len(statements):
         raise ValueError("statements must be distinct")
-    fingerprint = load_support_model(reference).fingerprint
+    fingerprint, place = describe_model(reference, home).fingerprint, place_of(reference)
     cache, texts = ScoreCache.of(home, fingerprint), index_texts(version_path)
     template = Chunk(
         version_path, cache.folder, cache.logs, reference, fingerprint, (), np.empty((0, 3), np.int64), empty(0, 0)
@@ -65,13 +68,21 @@ def score_version(
     run = _Run(plan, plan.remaining, progress or (lambda share: None), cache)
     if plan.remaining:
         try:
-            run.in_process(everything_below=0.0 if reference.found_entry().needs_gpu else IN_PROCESS_SECONDS)
+            if place is Place.DRIVER and reference.language is not None:
+                run.in_engine(reference.found_entry().pairs_a_call)
+            else:
+                run.in_process(everything_below=_seconds_in_process(place))
             if plan.remaining:
-                run.on_dask(home, needs_gpu=reference.found_entry().needs_gpu)
+                run.on_dask(home, needs_gpu=place is Place.GPU_WORKERS)
         finally:
             forget_texts()
         cache.compact()
     return ScoringSummary(run.scored, len(texts.keys) * len(statements) - run.missing)
+
+
+def _seconds_in_process(place: Place) -> float:
+    """Work that takes longer goes to Dask."""
+    return {Place.DRIVER: math.inf, Place.GPU_WORKERS: 0.0}.get(place, IN_PROCESS_SECONDS)
 
 
 def _plan(template: Chunk, cache: ScoreCache, texts: VersionTexts, statements: Sequence[Statement]) -> Plan:
@@ -103,13 +114,25 @@ class _Run:
                 return
             pairs = min(pairs * _GROWTH, max(self._pairs_of_a_chunk(), _FIRST_PAIRS))
 
+    def in_engine(self, pairs_a_call: int) -> None:
+        """Score all here, chunks overlapping: the engine, which is parallel itself, never waits for us."""
+        with ThreadPoolExecutor(CHUNKS_IN_ENGINE) as threads:
+            running = set[Future[ChunkOutcome]]()
+            while True:
+                wanted = max(pairs_a_call, self._pairs_of_a_chunk())
+                while len(running) < CHUNKS_IN_ENGINE and (chunk := self.plan.take(wanted)) is not None:
+                    running.add(threads.submit(score_chunk, chunk))
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self.finished(future.result())
+
     def on_dask(self, home: Home, *, needs_gpu: bool) -> None:
         """Score the rest on Dask."""
         from tasks.support.cluster import score_on_dask
 
-        scratch = home.private / "dask"
-        scratch.mkdir(exist_ok=True, mode=0o700)
-        score_on_dask(lambda: self.plan.take(self._pairs_of_a_chunk()), self.finished, scratch, needs_gpu=needs_gpu)
+        score_on_dask(lambda: self.plan.take(self._pairs_of_a_chunk()), self.finished, home, needs_gpu=needs_gpu)
 
     def finished(self, outcome: ChunkOutcome) -> None:
         """Count a chunk. Raises what its failure asks for."""

@@ -89,7 +89,7 @@ BAD_FLAGS = [
     ("--delimiter", ";;", "delimiter: "),
     ("--delimiter", '"', "delimiter: must differ"),
     ("--partitions", "a\x00b", "partitions: keys must be"),
-    ("--statements-file", "statements.txt", "domain: give either a domain or a statements_file"),
+    ("--statements-file", "statements.txt", "domain: give either a domain or a task or a"),
     ("--no-such-flag", "1", "No such option"),
 ]
 

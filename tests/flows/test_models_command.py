@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+from relayed_server import Relay
 
 from tasks.support import models
 from tasks.support.check_pairs import CHECK_PAIRS
@@ -108,3 +109,53 @@ def test_what_cannot_be_had_is_refused_in_one_line(privcert, arguments, reason):
 def test_pull_of_a_packaged_model_fetches_nothing(privcert):
     answer = json.loads(privcert("models", "pull", "nli-mini", "--json").out)
     assert answer == {"name": "nli-mini", "revision": None, "fetched": False, "files": []}
+
+
+def pairs_of(path):
+    rows = {"premise": ["Cold soup.", "Lovely soup."], "hypothesis": ["The soup was good."] * 2, "label": [0, 1]}
+    pl.DataFrame(rows).write_csv(path)
+    return str(path)
+
+
+def test_check_asks_a_judge_one_by_one_unless_it_is_told(privcert, tmp_path, language_server, shared_key):
+    at = ["--engine-url", language_server.url, "--language-model", language_server.model]
+    answer = privcert("models", "check", "judge", "--pairs", pairs_of(tmp_path / "pairs.csv"), *at, "--json")
+    facts = json.loads(answer.out)
+    assert (answer.code, answer.err, facts["name"], facts["pairs"]) == (0, "", "judge", 2)
+    assert (facts["neighbour_flips"], facts["changed_bits"], facts["neighbour_comparisons"]) == (0, 0, 14)
+    assert facts["description"]["batch_shape"].startswith("declared one request at a time")
+    assert not (tmp_path / "home").exists()
+
+
+def test_check_finds_a_judge_whose_engine_mixes_requests(privcert, tmp_path, language_server, shared_key):
+    replies = []
+
+    def drift(reply):
+        replies.append(reply)
+        for entry in reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"] if len(replies) > 1 else []:
+            entry["logprob"] -= len(replies) / 64  # the first is the probe
+        return reply
+
+    with Relay(language_server.url, change_reply=drift) as relay:
+        at = ["--engine-url", relay.url, "--language-model", language_server.model, "--engine-mode", "batched"]
+        answer = privcert("models", "check", "judge", "--pairs", pairs_of(tmp_path / "pairs.csv"), *at, "--json")
+    assert answer.code == 1
+    assert json.loads(answer.out)["changed_bits"]
+    assert "depends on other records" in answer.err
+
+
+def test_the_engine_that_a_judge_needs_is_listed_and_asked_for(privcert, tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVCERT_ENGINE", str(tmp_path / "none"))
+    (row,) = [row for row in json.loads(privcert("models", "list", "--json").out)["models"] if row["name"] == "judge"]
+    assert (row["kind"], row["available_offline"]) == ("judge", False)
+    assert "no: privcert engine install" in privcert("models", "list").out
+    answer = privcert("models", "check", "judge")
+    assert (answer.code, "privcert engine install" in answer.err) == (2, True)
+    answer = privcert("models", "check", "nli-mini", "--language-model", "x")
+    assert (answer.code, "leave the flags of the engine out" in answer.err) == (2, True)
+    assert privcert("models", "pull", "judge").code == 2
+
+
+def test_the_engine_that_is_installed_is_listed(privcert, engine):
+    (row,) = [row for row in json.loads(privcert("models", "list", "--json").out)["models"] if row["name"] == "judge"]
+    assert row["available_offline"] is True

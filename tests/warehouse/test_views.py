@@ -14,13 +14,13 @@ import pytest
 
 from tasks.reporting.database import fill
 from tasks.reporting.operator import OPERATOR_SCHEMAS
-from tasks.reporting.studies import STUDY_SCHEMAS
-from tests.projections import DEFAULTS, SCHEMAS
+from tasks.reporting.tables import RELEASE_SCHEMAS
+from tests.projections import DEFAULTS
 from tests.study_rows import STUDY_DEFAULTS
 from warehouse.views import View, database_views, folder_views
 
 CASES = Path(__file__).parent
-BASE = {"reports": SCHEMAS | STUDY_SCHEMAS, "operator": OPERATOR_SCHEMAS}
+BASE = {"reports": RELEASE_SCHEMAS, "operator": OPERATOR_SCHEMAS}
 ROWS = DEFAULTS | STUDY_DEFAULTS
 REPORTED = [*folder_views("reports"), *folder_views("operator")]
 ALL = [*folder_views("staging"), *REPORTED]
@@ -84,7 +84,7 @@ def test_every_case_folder_belongs_to_a_view() -> None:
 
 
 def test_every_base_table_has_one_staging_view() -> None:
-    assert {view.name for view in folder_views("staging")} == {*SCHEMAS, *STUDY_SCHEMAS, *OPERATOR_SCHEMAS}
+    assert {view.name for view in folder_views("staging")} == {*RELEASE_SCHEMAS, *OPERATOR_SCHEMAS}
 
 
 @pytest.mark.parametrize("view", ALL, ids=view_name)
@@ -101,7 +101,12 @@ def test_a_file_says_its_grain_and_then_exactly_what_it_reads(view: View) -> Non
 
 @pytest.mark.parametrize("view", ALL, ids=view_name)
 def test_a_file_creates_the_view_it_is_named_after(view: View) -> None:
-    assert re.findall(r"^create view (\S+) as$", view.sql, re.MULTILINE) == [view.qualified]
+    assert re.findall(r"^create (?:view|table) (\S+) as$", view.sql, re.MULTILINE) == [view.qualified]
+
+
+@pytest.mark.parametrize("view", ALL, ids=view_name)
+def test_a_table_says_why_it_is_one(view: View) -> None:
+    assert view.is_table == view.sql.splitlines()[2].startswith("-- A table: ") == ("create table" in view.sql)
 
 
 @pytest.mark.parametrize("folder", ["reports", "operator"])

@@ -4,6 +4,7 @@ A record is a few sentences about some families (aspects with two sides, topics 
 a statement is about one family, present or not. Every sixth entry of a list and whole families are for evaluation only.
 """
 
+import math
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from data import CONTRADICTION, ENTAILMENT, NEUTRAL, Pair
+from data import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, Pair
 
 HERE = Path(__file__).parent
 CHOICE = re.compile(r"\{([^{}]*)\}")
 SIDES = ("good", "bad")
 OTHER = {"good": "bad", "bad": "good", "said": "denied", "denied": "said"}
+FILES = ("topics.yaml", "more.yaml", "wider.yaml")  # beside grammar.yaml
+MENTION_SHARE = 0.12  # of facts on an aspect: spoken of, without a side
 EVERY = 6  # one entry in EVERY of a list of at least EVERY entries is held out
 
 
@@ -51,7 +54,9 @@ def each(family: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Fact:
-    """One sentence of a record: what it is about and which side it takes ("good", "bad", "said", "denied")."""
+    """One sentence of a record: what it is about and which side it takes ("good", "bad", "said", "denied").
+
+    side "mention": it is spoken of, and no side taken."""
 
     key: str
     side: str
@@ -69,8 +74,8 @@ class Grammar:
         """
         self.evaluation, self.new_families, self.present = evaluation, new_families, present
         words: dict[str, Any] = yaml.safe_load((HERE / "grammar.yaml").read_text(encoding="utf-8"))
-        files = [yaml.safe_load((HERE / name).read_text(encoding="utf-8")) for name in ("topics.yaml", "more.yaml")]
-        self.words = words
+        files = [yaml.safe_load((HERE / name).read_text(encoding="utf-8")) for name in FILES]
+        self.words = words | {"mention_frames": files[-1]["mention_frames"]}
         families = [
             family for file in (words, *files) for part in ("aspects", "topics") for family in file.get(part, ())
         ]
@@ -89,9 +94,13 @@ class Grammar:
 
     def fact(self, family: Mapping[str, Any], side: str, rng: random.Random) -> Fact:
         """A sentence that takes this side on this family."""
+        if side == "mention":
+            frame = expand(rng.choice(self.entries(self.words["mention_frames"])), rng)
+            return Fact(family["key"], side, sentence(re.sub(r"\bN\b", rng.choice(family["names"]), frame)))
         said = self.entries(family.get(f"{side}_said", family.get(side, ())) if side in SIDES else family[side], family)
         if side in SIDES and "subjects" in family and rng.random() < 0.6:
-            frame = expand(rng.choice(self.entries(self.words["frames"])), rng)
+            unmet = side == "bad" and rng.random() < 0.2
+            frame = expand(rng.choice(self.entries(self.words["unmet_frames" if unmet else "frames"])), rng)
             subject = rng.choice(self.entries(family["subjects"], family))
             subject = expand(subject, rng)
             good, bad = rng.choice(family[side]), rng.choice(family[OTHER[side]])
@@ -122,11 +131,14 @@ class Grammar:
     def _side(self, family: Mapping[str, Any], rng: random.Random) -> str:
         if "said" in family:
             return "said" if rng.random() < 0.85 else "denied"
+        if "names" in family and not family.get("no_forms") and rng.random() < MENTION_SHARE:
+            return "mention"
         return rng.choice(SIDES)
 
     def pair(self, distractors: Sequence[str], rng: random.Random) -> Pair | None:
         """A record, a statement (one in seven a conjunction) and the verdict; None where that is open to dispute."""
-        domain = rng.choice(tuple(self.domains))
+        weights = [math.sqrt(len(families)) for families in self.domains.values()]
+        (domain,) = rng.choices(list(self.domains), weights)
         facts = self.record(domain, rng)
         sides = {fact.key: fact.side for fact in facts}
         who = expand(rng.choice(self.words["who"]["review"] + self.words["who"].get(domain, [])), rng)
@@ -148,6 +160,13 @@ class Grammar:
             return None
         label = _verdict(family, side, sides, present)
         return None if label is None else (self.statement(family, side, who, rng), label)
+
+    def unrelated(self, domains: Sequence[str], rng: random.Random) -> str:
+        """A statement about one family of these domains, for a record that is about something else."""
+        families = [one for name in domains for one in self.domains[name] if one["key"] not in self.words["general"]]
+        family = rng.choice(families)
+        side = "said" if "said" in family else "any" if rng.random() < 0.2 else rng.choice(SIDES)
+        return self.statement(family, side, rng.choice(self.words["who"]["review"]), rng)
 
     def _text(self, domain: str, facts: Sequence[Fact], distractors: Sequence[str], rng: random.Random) -> str:
         parts = [fact.text for fact in facts]
@@ -174,6 +193,8 @@ def _verdict(
     family: Mapping[str, Any], side: str, sides: Mapping[str, str], present: Sequence[Mapping[str, Any]]
 ) -> int | None:
     taken = sides.get(family["key"])
+    if taken == "mention" and side != "any":
+        return NEUTRAL
     if taken is not None:
         return ENTAILMENT if side in ("any", taken) else CONTRADICTION
     if any(_related(family, other) for other in present):
@@ -207,3 +228,25 @@ def generate(count: int, seed: int, distractors: Sequence[str] = (), grammar: Gr
         if pair is not None:
             pairs.append(pair)
     return pairs
+
+
+FELT = {
+    True: ["satisfied", "pleased", "happy", "positive about it", "content", "full of praise"],
+    False: ["dissatisfied", "displeased", "unhappy", "negative about it", "disappointed", "critical"],
+}
+ELSEWHERE = {  # domains that a sentence of this source does not speak of
+    "imdb": ("restaurant", "airline", "ticket", "hotel", "court", "clinic"),
+    "yelp": ("airline", "court", "clothing", "film", "prompt"),
+    "amazon_cells": ("restaurant", "airline", "hotel", "court", "film"),
+}
+
+
+def ask(row: tuple[str, bool, str], grammar: Grammar, rng: random.Random) -> list[Pair]:
+    """Statements on a real review sentence (source, is positive, text): its side, the other side, something else."""
+    source, positive, text = row
+    who = rng.choice(grammar.words["who"]["review"])
+    return [
+        Pair(text, f"{who} is {rng.choice(FELT[positive])}.", ENTAILMENT),
+        Pair(text, f"{who} is {rng.choice(FELT[not positive])}.", NOT_ENTAILMENT),
+        Pair(text, grammar.unrelated(ELSEWHERE[source], rng), NOT_ENTAILMENT),
+    ]

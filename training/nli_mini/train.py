@@ -1,6 +1,7 @@
 """Fine-tune a small sentence encoder (BERT shape) as a 3-way NLI cross-encoder, on CPU.
 
-Each round trains on every public pair once (some premises padded with unrelated ones) and as many generated pairs.
+Each round trains on public pairs (some premises padded with unrelated ones), on pairs derived from them, on generated
+pairs and, where given, on real review sentences.
 The learning rate follows the wall clock (--minutes) or the number of steps (--steps; then the run is deterministic).
 """
 
@@ -17,9 +18,13 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from data import LABELS, NOT_ENTAILMENT, Pair, is_dev, load_pairs, pad_premise
-from generate import Grammar, generate
+from data import LABELS, NOT_ENTAILMENT, THREE_WAY, Pair, derived_pairs, is_dev, load_pairs, load_sentences, pad_premise
+from generate import Grammar, ask, generate
 from transformers import AutoTokenizer, BertForSequenceClassification
+
+PATHS = ("pairs", "base", "out", "sentiment")
+CURVE_POINTS = 5  # scores of the learning curve, evenly over the schedule
+CURVE_PAIRS = 100  # of each source: a score costs training time
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -34,10 +39,17 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2, help="One core each; gradients are averaged.")
     parser.add_argument("--batch-size", type=int, default=32, help="Pairs a process and step.")
     parser.add_argument("--learning-rate", type=float, default=1.5e-4)
+    parser.add_argument("--frozen", type=int, default=0, help="First layers that are not trained.")
     parser.add_argument("--dropout", type=float, default=0.0, help="Of hidden states; few rounds need none.")
+    parser.add_argument("--part", type=float, default=1.0, help="Share of the public pairs in a round.")
     parser.add_argument("--padded", type=float, default=0.25, help="Share of public pairs with padded premises.")
+    parser.add_argument(
+        "--derived", type=float, default=0.0, help="Derived pairs (data.derived_pairs) per public pair."
+    )
     parser.add_argument("--generated", type=float, default=1.0, help="Generated pairs per public pair.")
     parser.add_argument("--present", type=float, default=0.62, help="Share of generated statements on what is there.")
+    parser.add_argument("--sentiment", type=Path, help="Parquet of review sentences: source, positive, text.")
+    parser.add_argument("--bf16", action="store_true", help="Autocast; ten times slower on a CPU without bf16.")
     parser.add_argument("--max-tokens", type=int, default=144, help="Joint length in training, in word pieces.")
     return parser.parse_args()
 
@@ -58,6 +70,10 @@ class Schedule:
             return min(1.0, (self.step + 1) / self.steps)
         return min(1.0, (time.monotonic() - self.started) / 60 / self.minutes)
 
+    def minutes_so_far(self) -> float:
+        """Wall time since the start."""
+        return round((time.monotonic() - self.started) / 60, 2)
+
     def advance(self, progress: float) -> None:
         """One step was done; `progress` was agreed by all."""
         self.step, self.progress = self.step + 1, progress
@@ -68,16 +84,23 @@ class Schedule:
 
 
 def round_of_pairs(public: dict[str, list[Pair]], arguments: argparse.Namespace, number: int) -> list[Pair]:
-    """All public pairs once, and generated ones; shuffled."""
+    """A part of the public pairs (and of the review sentences), derived and generated ones; shuffled."""
     seed = arguments.seed * 1000 + number
     rng = random.Random(seed)
     pairs: list[Pair] = []
     distractors: list[str] = []
-    for source, rows in sorted(public.items()):
+    for source, every in sorted(public.items()):
+        rows = rng.sample(every, int(len(every) * arguments.part))
         premises = [row.premise for row in rows if len(row.premise) < 200]
-        distractors += premises if source in ("snli_dev", "mnli_dev") else []
+        distractors += premises if source in THREE_WAY else []
+        derived = derived_pairs(rows, rng) if arguments.derived and source in THREE_WAY else []
+        rows = rows + rng.sample(derived, min(len(derived), int(len(rows) * arguments.derived)))
         pairs += [pad_premise(row, premises, rng) if rng.random() < arguments.padded else row for row in rows]
     grammar = Grammar(evaluation=False, present=arguments.present)
+    if arguments.sentiment is not None:
+        sentences = load_sentences(arguments.sentiment, train=True)
+        sentences = rng.sample(sentences, int(len(sentences) * arguments.part))
+        pairs += [pair for row in sentences for pair in ask(row, grammar, rng)]
     pairs += generate(int(len(pairs) * arguments.generated), seed, distractors, grammar)
     rng.shuffle(pairs)
     return pairs
@@ -98,7 +121,7 @@ def batches(pairs: Sequence[Pair], tokenizer: AutoTokenizer, size: int, limit: i
         rng.shuffle(chunks)
         for rows in chunks:
             columns = {name: [values[row] for row in rows] for name, values in encoded.items()}
-            inputs = tokenizer.pad(columns, pad_to_multiple_of=16, return_tensors="pt")
+            inputs = tokenizer.pad(columns, pad_to_multiple_of=8, return_tensors="pt")
             yield dict(inputs), torch.tensor([window[row].label for row in rows])
 
 
@@ -117,20 +140,29 @@ def pair_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def score_dev(model: BertForSequenceClassification, tokenizer: AutoTokenizer, dev: Sequence[Pair]) -> float:
-    """Accuracy of entailment against not, on the pairs set aside."""
+def score_dev(
+    model: BertForSequenceClassification, tokenizer: AutoTokenizer, dev: dict[str, list[Pair]]
+) -> dict[str, float]:
+    """Accuracy of entailment against not on the pairs set aside, by source; the same in all processes."""
     model.eval()
-    right = 0
-    for inputs, labels in batches(dev, tokenizer, 64, 160, random.Random(0)):
-        with torch.autocast("cpu", torch.bfloat16):
+    scores = {}
+    for source, pairs in sorted(dev.items()):
+        right = 0
+        for inputs, labels in batches(pairs, tokenizer, 64, 160, random.Random(0)):
             right += ((model(**inputs).logits.argmax(1) == 1) == (labels == 1)).sum().item()
+        scores[source] = round(right / len(pairs), 4)
     model.train()
-    return right / len(dev)
+    return scores
 
 
-def build_optimizer(model: BertForSequenceClassification, learning_rate: float) -> torch.optim.AdamW:
-    """AdamW; word vectors stay as pretrained (half of the parameters, and rare words keep their place)."""
+def build_optimizer(model: BertForSequenceClassification, learning_rate: float, frozen: int) -> torch.optim.AdamW:
+    """AdamW; word vectors stay as pretrained (half of the parameters, and rare words keep their place).
+
+    frozen: first layers that stay as they are, with all embeddings; each saves about a tenth of the time.
+    """
     model.bert.embeddings.word_embeddings.weight.requires_grad_(False)
+    for part in (model.bert.embeddings, *model.bert.encoder.layer[:frozen]) if frozen else ():
+        part.requires_grad_(False)
     matrices = [weight for weight in model.parameters() if weight.requires_grad and weight.dim() > 1]
     vectors = [weight for weight in model.parameters() if weight.requires_grad and weight.dim() <= 1]
     shared = {"initial_lr": learning_rate}
@@ -170,11 +202,13 @@ def average_gradients(model: BertForSequenceClassification, progress: float) -> 
     return flat[-1].item()
 
 
-def train_step(model, optimizer, inputs: dict[str, torch.Tensor], labels: torch.Tensor, schedule: Schedule) -> float:
+def train_step(
+    model, optimizer, inputs: dict[str, torch.Tensor], labels: torch.Tensor, schedule: Schedule, bf16: bool
+) -> float:
     """One update; returns the loss of this process's batch."""
     for group in optimizer.param_groups:
         group["lr"] = group["initial_lr"] * schedule.factor()
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
         logits = model(**inputs).logits
     loss = pair_loss(logits, labels)
     loss.backward()
@@ -185,6 +219,15 @@ def train_step(model, optimizer, inputs: dict[str, torch.Tensor], labels: torch.
     return loss.item()
 
 
+def load_sets(path: Path) -> tuple[dict[str, list[Pair]], dict[str, list[Pair]]]:
+    """Pairs set aside for the learning curve, with generated ones of held-out entries; and those to train on."""
+    rows = load_pairs(path, "train")
+    dev = {source: [pair for pair in pairs if is_dev(pair)] for source, pairs in rows.items()}
+    dev["generated"] = generate(CURVE_PAIRS, 11, grammar=Grammar(evaluation=True))
+    public = {source: [pair for pair in pairs if not is_dev(pair)] for source, pairs in rows.items()}
+    return {source: pairs[:CURVE_PAIRS] for source, pairs in dev.items()}, public
+
+
 def train(rank: int, arguments: argparse.Namespace, meeting: str) -> None:
     """One of the processes: it takes every n-th batch; process 0 reports and writes the model."""
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=arguments.processes)
@@ -192,30 +235,31 @@ def train(rank: int, arguments: argparse.Namespace, meeting: str) -> None:
     torch.manual_seed(arguments.seed)
     rng = random.Random(arguments.seed)
     model, tokenizer = load_base(arguments.base, arguments.dropout)
-    rows = load_pairs(arguments.pairs, "train")
-    dev = [pair for source in rows.values() for pair in source if is_dev(pair)]
-    public = {source: [pair for pair in pairs if not is_dev(pair)] for source, pairs in rows.items()}
-    optimizer = build_optimizer(model, arguments.learning_rate)
+    dev, public = load_sets(arguments.pairs)
+    optimizer = build_optimizer(model, arguments.learning_rate, arguments.frozen)
     model.train()
     schedule, losses, seen, rounds = Schedule(arguments.minutes, arguments.steps), [], 0, 0
+    curve: list[dict[str, object]] = []
     while schedule.progress < 1:
         pairs = round_of_pairs(public, arguments, rounds)
         encoded = batches(pairs, tokenizer, arguments.batch_size, arguments.max_tokens, rng)
         for share in in_groups(encoded, arguments.processes):
-            losses.append(train_step(model, optimizer, *share[rank], schedule))
+            losses.append(train_step(model, optimizer, *share[rank], schedule, arguments.bf16))
             seen += sum(len(labels) for _, labels in share)
-            if rank == 0 and schedule.step % 50 == 0:
-                print(f"step {schedule.step} pairs {seen} loss {np.mean(losses[-50:]):.3f}", flush=True)
+            if rank == 0 and schedule.progress * CURVE_POINTS >= len(curve) + 1:
+                loss = round(float(np.mean(losses[-50:])), 4)
+                scores = score_dev(model, tokenizer, dev)
+                curve.append({"minutes": schedule.minutes_so_far(), "pairs": seen, "loss": loss, **scores})
+                print(json.dumps(curve[-1]), flush=True)
             if schedule.progress >= 1:
                 break
         rounds += 1
-        if rank == 0:
-            print(f"round {rounds}: dev accuracy {score_dev(model, tokenizer, dev):.4f}", flush=True)
     if rank == 0:
         model.save_pretrained(arguments.out)
         tokenizer.save_pretrained(arguments.out)
-        facts = {name: str(value) for name, value in vars(arguments).items() if name not in ("pairs", "base", "out")}
-        facts |= {"steps_done": schedule.step, "pairs_seen": seen, "rounds": rounds}
+        facts = {name: str(value) for name, value in vars(arguments).items() if name not in PATHS}
+        facts |= {"review_sentences": arguments.sentiment is not None}
+        facts |= {"steps_done": schedule.step, "pairs_seen": seen, "rounds": rounds, "curve": curve}
         (arguments.out / "train.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     dist.destroy_process_group()
 

@@ -1,5 +1,5 @@
 -- One row per support model: how many pairs it judged, and how many verdicts were reused. Private.
--- Reads: staging.runs, runs.
+-- Reads: run_history, staging.runs.
 create view model_usage as
 select
     details.model,
@@ -11,6 +11,6 @@ select
     sum(runs.seconds) as seconds,
     max(runs.started_at) as last_used_at
 from staging.runs as details
-inner join runs on details.run_id = runs.run_id
+inner join run_history as runs on details.run_id = runs.run_id
 group by details.model, details.model_fingerprint
 order by details.model, details.model_fingerprint;

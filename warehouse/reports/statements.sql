@@ -17,6 +17,7 @@ select
     theta,
     theta_share,
     threshold_units,
+    needed_units,
     margin_units,
     margin,
     is_vacuous,

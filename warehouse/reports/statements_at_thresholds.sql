@@ -1,6 +1,7 @@
 -- One row per release (every edition), threshold that was asked, and statement: emitted or not, with its certificate.
 -- Reads: staging.certificates, staging.releases, staging.thresholds.
-create view statements_at_thresholds as
+-- A table: four reports read it, and one of them compares every row with an earlier one.
+create table statements_at_thresholds as
 select
     releases.corpus,
     releases.partition,
@@ -26,6 +27,13 @@ select
     thresholds.theta,
     thresholds.theta_share,
     thresholds.threshold_units,
+    -- The smallest count with at least an even chance of being emitted; null where not even n has it.
+    case
+        when releases.n = 0 then null
+        when thresholds.threshold_units = 0 then 0
+        when thresholds.threshold_units + certificates.margin_units <= releases.n
+            then thresholds.threshold_units + certificates.margin_units
+    end as needed_units,
     certificates.margin_units,
     case when releases.n > 0 then certificates.margin_units / releases.n else 0 end as margin,
     -- No count is assured an even chance of being emitted.

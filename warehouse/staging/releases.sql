@@ -1,6 +1,7 @@
 -- One row per sealed release, with the question it answers: everything that was asked, whatever the edition.
 -- Reads: base.releases, base.certificates.
-create view staging.releases as
+-- A table: every report reads it, and telling questions apart walks over all certificates.
+create table staging.releases as
 with
 statements as (
     select
@@ -37,4 +38,5 @@ window question as (
         releases.scope,
         statements.statement_ids
     order by releases.edition, releases.sequence
-);
+)
+order by releases.sequence;

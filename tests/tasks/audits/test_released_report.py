@@ -69,6 +69,8 @@ def test_every_claim_of_a_report_is_certified_once_and_its_rejects_are_told(
     assert "the claims of a text that was released before, as its user declares; nobody checked that" in page
     assert "our &lt;b&gt;blog&lt;/b&gt;" in page and told.partition(";")[0] in page
     assert "proposed without" not in page
+    assert all(f"<bdi>{text}</bdi>" in page for _, text in rejects)
+    assert Path(part["report"]).with_name("index.html").is_file()
     capsys.readouterr()
     print_results(results)
     said = capsys.readouterr().out

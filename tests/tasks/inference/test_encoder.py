@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tiny_onnx import constant_encoder
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from schemas.audit import PremiseWindows
 from schemas.errors import UserError
+from tasks.inference.classifier import Logits
 from tasks.inference.encoder import BrokenLogitsError, EncoderFiles, PairEncoder, read_labels
-from tasks.inference.pairs import MAX_PAIR_TOKENS, MAX_TEXT_CHARACTERS, PairTokenizer, load_tokenizer
+from tasks.inference.onnx_session import OnnxSession
+from tasks.inference.pairs import MAX_PAIR_TOKENS, MAX_TEXT_CHARACTERS, Inputs, PairTokenizer, load_tokenizer
 from tasks.support.nli import NliModel
 
 FOLDER = resources.files("tasks.support") / "nli_mini"
@@ -189,6 +191,28 @@ def test_a_statement_that_cannot_be_scored_is_refused_by_name(
 ) -> None:
     with pytest.raises(UserError, match=reason):
         encoder.logits(["soup"], [statement])
+
+
+def test_equal_pairs_are_scored_once_and_a_statement_is_tokenised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = PairEncoder(FILES, workers=2)
+    scored, tokenised = list[int](), list[str]()
+    logits, encode = OnnxSession.logits, PairTokenizer._encode
+
+    def counted_logits(session: OnnxSession, inputs: Inputs) -> Logits:
+        scored.append(1)
+        return logits(session, inputs)
+
+    def counted_encode(pairs: PairTokenizer, text: str) -> Encoding:
+        tokenised.append(text)
+        return encode(pairs, text)
+
+    monkeypatch.setattr(OnnxSession, "logits", counted_logits)
+    monkeypatch.setattr(PairTokenizer, "_encode", counted_encode)
+    encoder.logits(["soup", "rice", "soup", "soup"], [*STATEMENTS[:2], STATEMENTS[0]])
+    assert len(scored) == 4
+    assert sorted(tokenised) == sorted(["soup", "rice", *STATEMENTS[:2]])
+    encoder.logits(["wine"], STATEMENTS[:2])
+    assert (len(scored), tokenised[4:]) == (6, ["wine"])  # statements also across calls
 
 
 def test_no_texts_or_no_statements_give_empty_logits(encoder: PairEncoder) -> None:

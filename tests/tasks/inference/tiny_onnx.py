@@ -1,13 +1,16 @@
-"""Writes minimal ONNX graphs by hand: one answers with given logits, one counts a word piece."""
+"""Writes ONNX graphs by hand: one answers with given logits, one counts a word piece, others node by node."""
 
 import json
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tasks.inference.encoder import EncoderFiles
 
-FLOAT, INT32, INT64 = 1, 6, 7
+FLOAT, INT8, INT32, INT64 = 1, 3, 6, 7
 
 
 def _varint(number: int) -> bytes:
@@ -64,6 +67,36 @@ def counting_model(
     return _model(graph)
 
 
+class Graph:
+    """A graph that is written node by node; every method that makes a value answers with its name."""
+
+    def __init__(self) -> None:
+        self._body, self._count = _bytes(2, "written"), 0
+
+    def tensor(self, values: NDArray[np.float32] | NDArray[np.int64] | NDArray[np.int8]) -> str:
+        """A constant."""
+        element = {"float32": FLOAT, "int8": INT8, "int64": INT64}[str(values.dtype)]
+        name = self._fresh()
+        self._body += _tensor(name, element, values.shape, values.tobytes())
+        return name
+
+    def node(self, operator: str, *inputs: str, **attributes: int | Sequence[int]) -> str:
+        """An operator applied."""
+        name = self._fresh()
+        self._body += _node(operator, inputs, name, **attributes)
+        return name
+
+    def written(self, inputs: Sequence[str], logits: str, labels: int) -> bytes:
+        """The model, from inputs of shape (rows, pieces) to logits of shape (rows, labels)."""
+        self._body += _node("Identity", (logits,), "logits")
+        self._body += b"".join(_bytes(11, _value(name, INT64, ("rows", "pieces"))) for name in inputs)
+        return _model(self._body + _bytes(12, _value("logits", FLOAT, ("rows", labels))))
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+
 def model_with_weights_elsewhere(file: str) -> bytes:
     """ONNX bytes: as constant_model, three logits that lie in another file."""
     places = {"location": file, "offset": "0", "length": "12"}
@@ -74,12 +107,16 @@ def model_with_weights_elsewhere(file: str) -> bytes:
     return _model(graph)
 
 
-def _node(operator: str, inputs: Sequence[str], output: str, **integers: int) -> bytes:
-    attributes = b"".join(
-        _bytes(5, _bytes(1, name) + _number(3, value) + _number(20, 2)) for name, value in integers.items()
-    )
+def _node(operator: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> bytes:
     names = b"".join(_bytes(1, name) for name in inputs)
-    return _bytes(1, names + _bytes(2, output) + _bytes(4, operator) + attributes)
+    given = b"".join(_bytes(5, _bytes(1, name) + _attribute(value)) for name, value in attributes.items())
+    return _bytes(1, names + _bytes(2, output) + _bytes(4, operator) + given)
+
+
+def _attribute(value: int | Sequence[int]) -> bytes:
+    if isinstance(value, int):
+        return _number(3, value) + _number(20, 2)
+    return b"".join(_number(8, part) for part in value) + _number(20, 7)
 
 
 def _tensor(name: str, element: int, shape: Sequence[int], raw: bytes) -> bytes:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -222,6 +222,56 @@ def test_the_signature_covers_the_rest(alter: Callable[[Document], None], genuin
     alter(genuine)
     with pytest.raises(InvalidError, match=r"signature|public_key"):
         verify(json.dumps(genuine).encode())
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every value of the document that holds no other, with its place."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in inner:
+        if isinstance(child, dict | list) and child:
+            yield from places(child, (*path, step))
+        else:
+            yield (*path, step), child
+
+
+def another(value: Any) -> Any:
+    """One of the same kind that is as like it as can be."""
+    if isinstance(value, bool) or value is None:
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return ["x"] if value == [] else {"x": "y"} if value == {} else f"{value[:-1]}{'1' if value[-1:] != '1' else '2'}"
+
+
+def test_every_field_of_a_file_that_is_altered_in_turn_is_noticed(written: tuple[Desk, bytes]) -> None:
+    trusted, genuine = public_key(written[0].home), json.loads(written[1])
+    unnoticed = []
+    for path, value in places(genuine):
+        document = copy.deepcopy(genuine)
+        put(*path, value=another(value))(document)
+        for key in (trusted, None):
+            try:
+                verify(json.dumps(document).encode(), key)
+            except InvalidError:
+                continue
+            unnoticed.append((path, value, key))
+    assert unnoticed == []
+    assert len(list(places(genuine))) > 100
+
+
+def test_a_wholly_recomputed_chain_is_noticed_without_the_key(genuine: Document, written: tuple[Desk, bytes]) -> None:
+    """A lie that is sealed and chained anew: hashes and arithmetic fit, and only the signature can tell."""
+    trusted, signature, key = public_key(written[0].home), genuine["signature"], genuine["public_key"]
+    put("payload", "described", "proposer", value="an expert")(genuine)
+    signed_by_another = reseal(genuine)
+    assert "not authenticity" in verify(signed_by_another)[-1]
+    with pytest.raises(InvalidError, match="another key than the trusted one"):
+        verify(signed_by_another, trusted)
+    forged = json.loads(signed_by_another) | {"public_key": key}
+    for kept in (signature, forged["signature"]):
+        for expected in (trusted, None):
+            with pytest.raises(InvalidError, match="signature"):
+                verify(json.dumps(forged | {"signature": kept}).encode(), expected)
 
 
 @settings(max_examples=300, deadline=None)

@@ -15,13 +15,12 @@ import pytest
 
 from schemas.errors import UserError
 from schemas.releases import Projection
+from tasks.reporting.places import operator_database, release_database
 from tasks.reporting.projection import (
     build_operator_database,
     build_release_database,
-    operator_database,
     published_chain_head,
     publishing,
-    release_database,
 )
 from tasks.reporting.validation import InvalidWarehouseError
 from tasks.storage.home import Home, initialise_home
@@ -113,7 +112,7 @@ def test_equal_projections_give_equal_bytes_in_any_home_and_row_order(tmp_path: 
 
 def test_only_the_database_is_left_in_the_release_folder_and_everybody_may_read_it(home: Home) -> None:
     path = build_release_database(few_releases(), home)
-    assert [file.name for file in home.release.iterdir()] == [path.name]
+    assert sorted(file.name for file in home.release.iterdir()) == ["data-docs", path.name]
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
@@ -204,7 +203,7 @@ def test_an_invalid_projection_is_not_published_and_the_old_file_stays(
     with pytest.raises(InvalidWarehouseError, match=expectation) as raised:
         build_release_database(projection, home)
     assert release_database(home).read_bytes() == good
-    assert [file.name for file in home.release.iterdir()] == ["release.duckdb"]
+    assert [file.name for file in home.release.iterdir()] == ["release.duckdb"]  # its Data Docs stay, too: none here
     assert CANARY not in str(raised.value) + "".join(capfd.readouterr())
     assert "\n" not in str(raised.value)
 
@@ -213,12 +212,12 @@ def test_an_overspent_account_is_published_when_an_accepted_gap_did_it(home: Hom
     line = {"cap_epsilon": "1", "spent_epsilon": "1.5", "left_epsilon": "0", "is_overspent": True}
     gap = {"sequence": 1, "kind": "gap", "epsilon": "1.5", "epsilon_nats": 1.5, "release_key": None}
     path = build_release_database(projection_of({"budgets": [line], "charges": [gap]}), home)
-    assert rows(path, "select is_overspent, gaps from budget") == [(True, 1)]
+    assert rows(path, "select is_overspent, gaps from budget_total") == [(True, 1)]
 
 
 def test_one_overspent_account_does_not_stop_the_publication_of_the_others(home: Home) -> None:
     path = build_release_database(changed("budgets", spent_epsilon_nats=8.5, is_overspent=True), home)
-    assert rows(path, "select distinct is_overspent from budget") == [(True,)]
+    assert rows(path, "select distinct is_overspent from budget_total") == [(True,)]
 
 
 def test_a_table_with_other_columns_is_refused(home: Home) -> None:
@@ -232,7 +231,7 @@ def test_nothing_from_the_private_zone_is_in_the_bytes_of_the_release_database(h
     """DuckDB's memory is full of private values before; canaries would show in pages that it does not clear."""
     write_summary(home, CANARY, corpus=CANARY)
     write_quarantine(home, *((CANARY, f"{CANARY}-{record}", "empty") for record in range(20_000)))
-    assert CANARY.encode() in build_operator_database(home).read_bytes()
+    assert CANARY.encode() in build_operator_database(few_releases(), home).read_bytes()
     with duckdb.connect() as connection:
         connection.execute(f"create table filled as select '{CANARY}' || i as text from range(200000) as t(i)")
     content = build_release_database(few_releases(), home).read_bytes()
@@ -262,32 +261,33 @@ def _hold(home: Home, held: object, done: object) -> None:
 def test_the_operator_database_holds_runs_and_quarantine_for_the_operator_only(home: Home) -> None:
     write_summary(home, "r1")
     write_quarantine(home, ("u1", "a", "empty"), ("u1", "b", "empty"), ("u2", "a", "too_long"))
-    path = build_operator_database(home)
+    path = build_operator_database(few_releases(), home)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert rows(path, "select run_id, pairs_scored, unreadable_records, started_at::varchar from runs") == [
+    assert rows(path, "select run_id, pairs_scored, unreadable_records, started_at::varchar from run_history") == [
         ("r1", 30, 2, "2026-11-30 09:00:00")
     ]
-    assert rows(path, "select status, records, units from quarantine") == [("empty", 2, 1), ("too_long", 1, 1)]
+    kept = rows(path, "select status, records, units from quarantine_by_reason")
+    assert kept == [("empty", 2, 1), ("too_long", 1, 1)]
     assert rows(path, "select model, pairs_reused from model_usage") == [("keyword", 5)]
-    assert rows(path, "select unreadable_records from unreadable") == [(2,)]
+    assert rows(path, "select partition, share_of_records from quarantine_by_reason") == [("all", 0.1), ("all", 0.05)]
 
 
 def test_the_operator_database_is_built_again_when_a_run_is_added(home: Home) -> None:
     write_summary(home, "r1")
-    first = build_operator_database(home).stat().st_ino
-    assert build_operator_database(home).stat().st_ino == first
+    first = build_operator_database(few_releases(), home).stat().st_ino
+    assert build_operator_database(few_releases(), home).stat().st_ino == first
     write_summary(home, "r2")
-    assert rows(build_operator_database(home), "select count(*) from runs") == [(2,)]
+    assert rows(build_operator_database(few_releases(), home), "select count(*) from run_history") == [(2,)]
 
 
 def test_an_empty_home_gives_an_operator_database_with_empty_views(home: Home) -> None:
-    assert rows(build_operator_database(home), "select count(*) from runs") == [(0,)]
+    assert rows(build_operator_database(few_releases(), home), "select count(*) from run_history") == [(0,)]
 
 
 def test_a_summary_that_cannot_be_read_is_named_without_its_values(home: Home) -> None:
     write_summary(home, "r1", seconds=CANARY)
     with pytest.raises(UserError, match="run r1") as raised:
-        build_operator_database(home)
+        build_operator_database(few_releases(), home)
     assert CANARY not in str(raised.value)
     assert raised.value.__cause__ is None
     assert raised.value.__suppress_context__
@@ -297,7 +297,7 @@ def test_a_summary_that_cannot_be_read_is_named_without_its_values(home: Home) -
 def test_an_invalid_operator_database_shows_no_value(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
     write_quarantine(home, ("u1", "a", CANARY))
     with pytest.raises(InvalidWarehouseError, match="view quarantine") as raised:
-        build_operator_database(home)
+        build_operator_database(few_releases(), home)
     assert CANARY not in str(raised.value) + "".join(capfd.readouterr())
 
 

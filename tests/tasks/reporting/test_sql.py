@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import UserError
-from tasks.reporting.projection import build_operator_database, build_release_database, operator_database
+from tasks.reporting.places import operator_database
+from tasks.reporting.projection import build_operator_database, build_release_database
 from tasks.reporting.sql import run_sql
 from tasks.storage.home import Home, initialise_home
 from tests.projections import few_releases
@@ -28,7 +29,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     kept.parent.mkdir(parents=True)
     pq.write_table(pa.table({"unit_id": [CANARY], "record_id": ["r"], "status": ["empty"]}), kept)
     build_release_database(few_releases(), home)
-    build_operator_database(home)
+    build_operator_database(few_releases(), home)
     yield home
 
 
@@ -77,7 +78,7 @@ def test_control_characters_do_not_reach_the_terminal(built: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["show tables", "describe statements", "explain select 1", "from budget", "select 1;"]
+    "query", ["show tables", "describe statements", "explain select 1", "from budget_total", "select 1;"]
 )
 def test_ways_to_look_around_work(built: Home, query: str) -> None:
     assert run_sql(built, query)

@@ -32,6 +32,13 @@ def test_a_threshold_is_written_exactly(theta: Decimal) -> None:
     assert share(exact_percent(str(theta))) == Fraction(theta)
 
 
+def test_a_long_threshold_is_written_exactly_too() -> None:
+    assert (
+        exact_percent("0.1234567890123456789012345678901234567")
+        == "12.34567890123456789012345678901234567\N{NO-BREAK SPACE}%"
+    )
+
+
 def test_a_partition_without_units_has_no_share() -> None:
     assert share(lower_percent(0, 0)) == 0
 

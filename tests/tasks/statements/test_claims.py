@@ -82,7 +82,8 @@ def test_what_is_no_claim_is_rejected_with_its_reason(reason: RejectReason, text
 
 
 def test_every_reason_is_given_somewhere() -> None:
-    assert {*REJECTED, RejectReason.DUPLICATE} == set(RejectReason)
+    of_a_model = {"not_in_passage", "no_claim", "unparsable", "cut", "unanswered", "surplus"}
+    assert {*REJECTED, RejectReason.DUPLICATE} == {one for one in RejectReason if one not in of_a_model}
 
 
 CLAIMS = [

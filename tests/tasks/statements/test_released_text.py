@@ -98,7 +98,7 @@ REFUSED = {
     "an origin that turns": ({"report_origin": "a\u202eb"}, "report_origin: has the direction override"),
     "no declaration": ({"declare_released": False}, "declare_released: say that the report was released already"),
     "blind is not released": ({"declare_released": None, "declare_blind": True}, "declare_released: say"),
-    "a domain, too": ({"domain": "court-cases"}, "domain: give either a domain or a statements_file or a report"),
+    "a domain, too": ({"domain": "court-cases"}, "domain: give either a domain or a task or a"),
     "a file, too": ({"statements_file": "a.txt", "declare_blind": True}, "domain: give either"),
     "no report": ({"report": None, "domain": "court-cases"}, "report: report_origin and declare_released speak of"),
 }

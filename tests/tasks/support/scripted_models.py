@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from schemas.errors import UserError
 from schemas.records import RECORDS, UNITS
 from schemas.statements import Statement
 from tasks.storage.home import Home
@@ -33,17 +34,21 @@ class Scripted:
 
     fault: "raise" on FAILING_TEXT, "die" (SIGKILL of its own process) on FAILING_TEXT, "neighbours" (a verdict
     depends on the other texts of the call), "shape" (a wrong answer).
+    needs: an environment variable without which a process cannot load it.
     """
 
     seconds: float = 0.0
     log: Path | None = None
     fault: str = ""
+    needs: str = ""
 
     def __call__(self, reference: ModelReference) -> "ScriptedModel":
+        if self.needs and self.needs not in os.environ:
+            raise UserError(f"model: {reference.name} is not on this machine")
         return ScriptedModel(reference.name, self)
 
-    def reference(self, name: str = "scripted") -> ModelReference:
-        return ModelReference(name=name, entry=ModelEntry(self))
+    def reference(self, name: str = "scripted", *, needs_gpu: bool = False) -> ModelReference:
+        return ModelReference(name=name, entry=ModelEntry(self, needs_gpu=needs_gpu))
 
 
 class ScriptedModel:

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import UserError
+from tasks.inference.encoder import EncoderFiles
+from tasks.inference.transformers_network import TorchFiles
 from tasks.support.catalogue import model_rows, pull_model
 from tasks.support.default_model import CROSS_ENCODER, CROSS_ENCODER_REVISION
-from tasks.support.hub import HubCheckpoint, checkpoints_here
+from tasks.support.hub import HubCheckpoint, checkpoints_here, shard_names
 from tasks.support.models import ModelReference
 from tests.tasks.inference.tiny_onnx import constant_model
 
@@ -83,9 +85,9 @@ def run_privcert(cache: Path, endpoint: str, *arguments: str) -> subprocess.Comp
 
 def test_the_named_models_are_listed_without_a_network_or_a_load(tmp_path: Path) -> None:
     rows = {row.name: row for row in model_rows(tmp_path)}
-    assert {name: (row.kind, row.available_offline) for name, row in rows.items()} == {
-        CROSS_ENCODER: ("nli", False), "nli-mini": ("nli", True), "keyword": ("keyword", True)
-    }  # fmt: skip
+    assert (rows[CROSS_ENCODER].kind, rows[CROSS_ENCODER].available_offline) == ("nli", False)
+    assert (rows["nli-mini"].kind, rows["nli-mini"].available_offline) == ("nli", True)
+    assert (rows["keyword"].kind, rows["keyword"].available_offline) == ("keyword", True)
     assert rows[CROSS_ENCODER].revision == CROSS_ENCODER_REVISION
     assert (rows["nli-mini"].takes_windows, rows["keyword"].takes_windows) == (True, False)
 
@@ -141,6 +143,47 @@ def test_a_checkpoint_that_the_hub_does_not_have_in_onnx_form_is_refused(
     answer = run_privcert(tmp_path, endpoint, "models", "pull", NAME)
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
     assert "the hub has no such model, or not all of onnx/model.onnx or model.onnx" in answer.stderr
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_weights_are_fetched_where_there_is_no_graph_and_need_the_engine(
+    tmp_path: Path, hub: tuple[str, dict[str, bytes], list[str]], monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    endpoint, files, _ = hub
+    del files["onnx/model.onnx"]
+    names = ["model.safetensors"] if shards == 1 else [f"model-{part}-of-2.safetensors" for part in (1, 2)]
+    files |= {name: f"weights in {name}".encode() for name in names}
+    if shards > 1:
+        files["model.safetensors.index.json"] = json.dumps({"weight_map": dict(zip("ab", names, strict=True))}).encode()
+    monkeypatch.setenv("PRIVCERT_ENGINE", str(tmp_path / "no-engine"))
+    answer = run_privcert(tmp_path, endpoint, "models", "pull", NAME)
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert "owner/tiny: it has no ONNX graph, so transformers must run it" in answer.stderr
+    assert "privcert engine install" in answer.stderr
+    found = HubCheckpoint("owner/tiny", COMMIT, tmp_path).cached()
+    assert isinstance(found, TorchFiles)
+    assert [path.name for path in found.files] == [*names, "tokenizer.json", "config.json"]
+    assert [checkpoint.name for checkpoint in checkpoints_here(tmp_path)] == ["owner/tiny"]
+
+
+def test_a_graph_is_taken_before_weights(tmp_path: Path) -> None:
+    put_in_cache(tmp_path, "owner/tiny", COMMIT, FILES | {"model.safetensors": b""})
+    assert isinstance(HubCheckpoint("owner/tiny", COMMIT, tmp_path).cached(), EncoderFiles)
+
+
+def test_weights_of_other_kinds_of_models_are_not_listed(tmp_path: Path) -> None:
+    others = {"model.safetensors": b"", "tokenizer.json": TOKENIZER}
+    put_in_cache(tmp_path, "owner/chat", COMMIT, others | {"config.json": b"{}"})
+    put_in_cache(tmp_path, "owner/broken", COMMIT, others | {"config.json": b"{"})
+    put_in_cache(tmp_path, "owner/nli", COMMIT, others | {"config.json": CONFIG})
+    assert [checkpoint.name for checkpoint in checkpoints_here(tmp_path)] == ["owner/nli"]
+
+
+@pytest.mark.parametrize("index", [b"{", b"{}", b'{"weight_map": {"a": "../../secret"}}', b'{"weight_map": {"a": 1}}'])
+def test_an_index_that_names_no_files_beside_it_is_refused(tmp_path: Path, index: bytes) -> None:
+    (tmp_path / "index.json").write_bytes(index)
+    with pytest.raises(UserError, match=r"model\.safetensors\.index\.json"):
+        shard_names(tmp_path / "index.json")
 
 
 def test_a_checkpoint_that_decides_no_entailment_is_refused_when_it_is_pulled(

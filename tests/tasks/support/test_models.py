@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from scripted_models import Scripted
 
+from schemas.audit import Device
 from schemas.errors import UserError
 from tasks.support.models import SUPPORT_MODELS, ModelReference, load_support_model
 
@@ -14,7 +15,7 @@ def test_an_unknown_name_is_refused_with_the_names_that_are_known() -> None:
     with pytest.raises(UserError) as refusal:
         load_support_model(ModelReference(name="gpt-9"))
     assert all(name in str(refusal.value) for name in ("gpt-9", "nli-mini", "keyword", "nli-deberta-v3-base"))
-    assert set(SUPPORT_MODELS) == {"nli-mini", "keyword", "cross-encoder/nli-deberta-v3-base"}
+    assert set(SUPPORT_MODELS) == {"nli-mini", "keyword", "judge", "cross-encoder/nli-deberta-v3-base"}
 
 
 def test_a_model_is_loaded_once_a_process_also_through_a_pickled_reference() -> None:
@@ -47,3 +48,8 @@ def test_a_hub_model_that_cannot_be_had_names_the_models_that_are_there(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match=r"nli-mini.*keyword"):
         load_support_model(ModelReference(name="cross-encoder/nli-deberta-v3-base", cache_dir=tmp_path))
+
+
+def test_a_device_is_chosen_for_nli_models_only() -> None:
+    with pytest.raises(UserError, match="device: keyword is no NLI model"):
+        load_support_model(ModelReference(name="keyword", domain="restaurant-reviews", device=Device.CUDA))

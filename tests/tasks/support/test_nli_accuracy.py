@@ -1,17 +1,23 @@
-"""The packaged model on the public NLI pairs that its training never saw: entailment against not."""
+"""The packaged model on pairs that its training never saw: public NLI pairs, and statements about reviews by hand."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tasks.support.checking import LabelledPair, Share, answers
+from tasks.support.labelled import read_pairs
 from tasks.support.nli import load_nli_mini
 
 PAIRS = 400
+REVIEW_STATEMENTS = Path(__file__).with_name("review_statements.csv")
+TRAINING = Path(__file__).parents[3] / "training" / "nli_mini"
+RUN = 5  # words in a row
 
 
-@pytest.mark.parametrize(("source", "least"), [("snli_dev", 0.84), ("mnli_dev", 0.72), ("scitail_dev", 0.84)])
+@pytest.mark.parametrize(("source", "least"), [("snli_dev", 0.85), ("mnli_dev", 0.73), ("scitail_dev", 0.86)])
 def test_the_packaged_model_keeps_its_accuracy_on_public_pairs(shared_dir: Path, source: str, least: float) -> None:
     """Some 400 to 500 pairs, evenly over the sorted test split: the same every time, so nothing is left to chance."""
     table = pl.read_parquet(shared_dir / "data" / "nli_pairs.parquet")
@@ -21,9 +27,45 @@ def test_the_packaged_model_keeps_its_accuracy_on_public_pairs(shared_dir: Path,
         LabelledPair(premise, hypothesis, label == "entailment")
         for premise, hypothesis, label in rows.select("premise", "hypothesis", "label").iter_rows()
     ]
+    accuracy, _ = accuracy_and_recall(pairs)
+    assert accuracy.value is not None
+    assert accuracy.value >= least, f"{source}: {accuracy.value:.3f} of {len(pairs)}, 95 % interval {accuracy.interval}"
+
+
+def test_the_packaged_model_gets_no_worse_on_statements_about_reviews() -> None:
+    """Version 1 is right on 0.561 (0.505 to 0.616), recall 0.472: the floors guard that, and no judge is claimed."""
+    accuracy, recall = accuracy_and_recall(read_pairs(REVIEW_STATEMENTS))
+    assert accuracy.value is not None
+    assert recall.value is not None
+    assert accuracy.value >= 0.54, f"{accuracy.value:.3f}, 95 % interval {accuracy.interval}"
+    assert recall.value >= 0.45, f"{recall.value:.3f}, 95 % interval {recall.interval}"
+
+
+def test_the_statements_about_reviews_are_many_distinct_and_of_both_kinds() -> None:
+    pairs = read_pairs(REVIEW_STATEMENTS)
+    assert len({pair[:2] for pair in pairs}) == len(pairs) >= 300
+    assert 0.4 <= sum(pair.entailed for pair in pairs) / len(pairs) <= 0.6
+    assert len({pair.premise for pair in pairs}) >= 100
+
+
+def test_no_review_shares_five_words_in_a_row_with_what_the_training_is_generated_from() -> None:
+    grammar = " ".join(path.read_text(encoding="utf-8") for path in sorted(TRAINING.glob("*.yaml")))
+    trained = runs(grammar)
+    assert len(trained) > 10_000
+    assert not [pair.premise for pair in read_pairs(REVIEW_STATEMENTS) if runs(pair.premise) & trained]
+
+
+def accuracy_and_recall(pairs: Sequence[LabelledPair]) -> tuple[Share, Share]:
+    """Verdicts that agree with the labels, and supported pairs that were found."""
     said, answered = answers(load_nli_mini(), pairs)
-    right = sum(bool(verdict) == pair.entailed for verdict, pair in zip(said, pairs, strict=True))
-    found = Share(right, len(pairs))
     assert answered.all()
-    assert found.value is not None
-    assert found.value >= least, f"{source}: {found.value:.3f} of {len(pairs)}, 95 % interval {found.interval}"
+    truth = [pair.entailed for pair in pairs]
+    right = sum(bool(verdict) == label for verdict, label in zip(said, truth, strict=True))
+    found = sum(bool(verdict) and label for verdict, label in zip(said, truth, strict=True))
+    return Share(right, len(pairs)), Share(found, sum(truth))
+
+
+def runs(text: str) -> set[str]:
+    """All runs of RUN words."""
+    words = re.findall(r"[a-z0-9']+", text.lower())
+    return {" ".join(words[place : place + RUN]) for place in range(len(words) - RUN + 1)}

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from schemas.audit import AuditSettings, PremiseWindows, ScoringSettings
 from schemas.errors import UserError
 from tasks.audits.preflight import model_reference
+from tasks.storage.home import Home
 from tasks.support.models import ModelReference, checkpoint_of, load_support_model
 from tasks.support.nli import NliModel, load_folder, load_nli_mini
 from tests.tasks.inference.tiny_onnx import constant_model, counting_model, write_encoder
@@ -113,11 +114,11 @@ def test_a_model_that_reads_whole_records_takes_no_windows() -> None:
         load_support_model(reference)
 
 
-def test_the_setting_of_an_audit_reaches_its_model() -> None:
+def test_the_setting_of_an_audit_reaches_its_model(home: Home) -> None:
     asked = {"source": "a.csv", "corpus": "a", "domain": "court-cases", "epsilon": 1, "theta": Decimal("0.1")}
     for setting in PremiseWindows:
         settings = AuditSettings.model_validate({**asked, "model": "nli-mini", "premise_windows": setting.value})
-        assert load_support_model(model_reference(settings)).fingerprint == load_nli_mini(1, setting).fingerprint
+        assert load_support_model(model_reference(settings, home)).fingerprint == load_nli_mini(1, setting).fingerprint
 
 
 def test_the_setting_is_truncate_unless_it_is_said() -> None:

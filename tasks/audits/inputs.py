@@ -1,0 +1,71 @@
+"""What the suites on inputs look at: records and units of a version, and the verdicts on its texts, without a text."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from schemas.inputs import INPUT_ASKED, INPUT_RECORDS, INPUT_UNITS, INPUT_VERDICTS
+from schemas.statements import Statement
+from tasks.corpora.versions import read_units
+from tasks.ledger.question import Question
+from tasks.storage.home import Home
+from tasks.support.bits import population_of_columns
+from tasks.support.cache import ScoreCache
+from tasks.support.texts import index_texts, record_files
+
+_STATEMENTS_AT_ONCE = 512
+
+
+def check_inputs(question: Question, version_path: Path, home: Home) -> None:
+    """Run the suites on inputs. Raises UserError before anything is spent."""
+    from tasks.reporting.inputs import validate_inputs  # late: Great Expectations takes seconds to import
+
+    asked = {"units": question.partition.n, "statements": len(question.statements)}
+    rows = _verdicts(version_path, question.statements, question.model_fingerprint, home)
+    tables = {
+        "asked": pa.Table.from_pylist([asked], INPUT_ASKED),
+        "records": _records(version_path),
+        "units": _units(version_path),
+        "verdicts": pa.Table.from_pylist(list(rows), INPUT_VERDICTS),
+    }
+    validate_inputs(home, question.partition.version, tables)
+
+
+def _records(version_path: Path) -> pa.Table:
+    columns = {
+        "unit_index": ds.field("unit_index"),
+        "record_id": ds.field("record_id"),
+        "status": ds.field("status"),
+        "has_text": ds.field("text").is_valid(),
+        "has_text_key": ds.field("text_key").is_valid(),
+    }
+    return ds.dataset(record_files(version_path), format="parquet").to_table(columns=columns).cast(INPUT_RECORDS)
+
+
+def _units(version_path: Path) -> pa.Table:
+    units = read_units(version_path)
+    index = pa.array(range(len(units)), pa.int64())
+    has_key = pc.is_valid(units["unit_key"])
+    return pa.table([index, units["unit_id"], has_key, units["records"]], schema=INPUT_UNITS)
+
+
+def _verdicts(
+    version_path: Path, statements: Sequence[Statement], fingerprint: str, home: Home
+) -> Iterator[dict[str, int]]:
+    """One row a statement: over the distinct texts, how many verdicts are known, and how many support it."""
+    keys, ids = index_texts(version_path).keys, [statement.statement_id for statement in statements]
+    cache = ScoreCache.of(home, fingerprint)
+    for start in range(0, len(ids), _STATEMENTS_AT_ONCE):
+        block = ids[start : start + _STATEMENTS_AT_ONCE]
+        found = cache.read(keys, block)
+        known, supporting = (population_of_columns(bits, len(block)) for bits in (found.known, found.verdict))
+        for at in range(len(block)):
+            yield {
+                "position": start + at,
+                "texts": len(keys),
+                "known": int(known[at]),
+                "supporting": int(supporting[at]),
+            }
