@@ -227,7 +227,7 @@ def test_what_cannot_be_asked_is_refused_by_name_before_any_data_is_read(
     for changes, says in (
         ({"model": "keyword"}, "keyword needs the rules of a domain file: set --domain, or take another model"),
         ({"language_model": "no-such-model"}, "language_model: a language-model server does not serve 'no-such-model'"),
-        ({"mechanism": "topk", "selected": 9, "selection_share": Decimal("0.5")}, "selected"),
+        ({"mechanism": "topk", "selected": 1}, "selection_share: topk needs it"),
         ({"engine_url": (), "language_model": "./nowhere"}, "language_model: neither OWNER/NAME@COMMIT"),
     ):
         with pytest.raises(UserError, match=says):
