@@ -173,20 +173,19 @@ def test_neighbours_change_no_verdict_and_no_bit(judge: JudgeModel) -> None:
 
 
 def test_neighbours_that_an_engine_lets_meet_are_found(reference: LanguageReference) -> None:
-    """An engine that says no to what comes first, and yes afterwards."""
+    """An engine whose numbers are others once it has answered seven prompts."""
 
     def lean(reply: dict[str, Any]) -> dict[str, Any]:
         if logprobs := reply["choices"][0]["logprobs"]:
-            first, side = logprobs["content"][0]["top_logprobs"], 1 if len(relay.chats) > 6 else -1
-            for place, entry in enumerate(first):
-                entry["logprob"] += side * 50 * (1 if 2 * place < len(first) else -1)
+            for entry in logprobs["content"][0]["top_logprobs"]:
+                entry["logprob"] -= 50 * (len(relay.chats) > 6)
         return reply
 
     with Relay(reference.urls[0], change_reply=lean) as relay:
         judge = load_judge(replace(reference, urls=(relay.url,), one_by_one=False))
         pairs = [LabelledPair("Cold soup.", FOOD, False), LabelledPair("Nice.", STATEMENTS[1], False)]
         found = check_model(judge, pairs)
-    assert sum(found.neighbours.flips.values()) == found.neighbours.changed_bits == 28
+    assert found.neighbours.changed_bits == sum(found.neighbours.compared.values()) == 28
 
 
 def test_the_fingerprint_of_a_server_of_ours_needs_no_server(child: LanguageReference) -> None:
