@@ -78,7 +78,7 @@ def run_in_threads(items: Iterator[Item], workers: Sequence[Callable[[Item], Non
         try:
             for item in shared:
                 worker(item)
-        except BaseException:
+        except BaseException:  # an interrupt too: the other threads must not go on; it is raised again
             shared.end()
             raise
 

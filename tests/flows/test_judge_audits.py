@@ -1,15 +1,13 @@
 """Whole audits with a language model as judge, on a real server: public in batches, private one by one and silent."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
+from commands import run_privcert
 from relayed_server import Relay
 
 from tasks.inference.vllm_child import RunningServer
@@ -18,17 +16,6 @@ from tasks.storage.home import Home, initialise_home, open_home
 
 CANARY = "zqxCANARY"
 OPTIONS = "--corpus reviews --domain airline-reviews --statements 3 --epsilon 4 --theta 0.05 --model judge --json"
-
-
-def privcert(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    return subprocess.run(
-        [str(Path(sys.executable).parent / "privcert"), *arguments],
-        env=environment | {"PRIVCERT_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )
 
 
 @pytest.fixture
@@ -62,10 +49,10 @@ def test_shared_reviews_are_audited_in_batches(relay: Relay, shared_dir: Path, t
     short = reviews.sort(pl.col("text").str.len_chars()).head(8)
     short.write_parquet(tmp_path / "reviews.parquet")
     asked = [*OPTIONS.split(), "--unit", "author_key", "--visibility", "public", *at(relay)]
-    done = privcert(tmp_path / "home", "audit", str(tmp_path / "reviews.parquet"), *asked)
+    done = run_privcert(tmp_path / "home", "audit", str(tmp_path / "reviews.parquet"), *asked)
     assert done.returncode == 0, done.stderr
     (part,) = json.loads(done.stdout)["partitions"]
-    assert json.loads(privcert(tmp_path / "home", "verify", part["certificate"], "--json").stdout)["valid"] is True
+    assert json.loads(run_privcert(tmp_path / "home", "verify", part["certificate"], "--json").stdout)["valid"] is True
     facts = described(open_home(tmp_path / "home"))
     assert (facts["model"], facts["batch_shape"]) == ("smollm2-135m-instruct", "shared batches")
     assert len(set(relay.chats)) == len(relay.chats) == short["text"].n_unique() * 3
@@ -85,7 +72,7 @@ def test_a_private_corpus_is_judged_one_by_one_and_its_texts_are_found_nowhere(
     rows.append({"id": "empty", "author": "other", "text": ""})
     pl.DataFrame(rows).write_parquet(tmp_path / f"{CANARY}.parquet")
     asked = [*OPTIONS.split(), "--unit", "author", "--max-unreadable", "0.5", *at(relay)]
-    done = privcert(home.root, "audit", str(tmp_path / f"{CANARY}.parquet"), *asked)
+    done = run_privcert(home.root, "audit", str(tmp_path / f"{CANARY}.parquet"), *asked)
     assert done.returncode == 0, done.stderr
     assert described(home)["batch_shape"].startswith("declared one request at a time")
     assert len(relay.chats) == 5 * 3
@@ -112,6 +99,6 @@ def test_what_a_judge_lacks_is_named_before_any_data_is_read(
     monkeypatch.setenv("PRIVCERT_ENGINE", str(tmp_path / "none"))
     home = initialise_home(tmp_path / "home", on_purpose=True)
     ReleaseLog(home).set_cap("reviews", Decimal(8))
-    done = privcert(home.root, "audit", str(tmp_path / "no-such.parquet"), *OPTIONS.split(), *flags.split())
+    done = run_privcert(home.root, "audit", str(tmp_path / "no-such.parquet"), *OPTIONS.split(), *flags.split())
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
     assert says in done.stderr

@@ -1,13 +1,11 @@
 """A language model's statements through the commands, as a user runs them, with a real engine."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from commands import run_privcert
 
 from tasks.inference.vllm_child import RunningServer
 from tests.flows.conftest import Answer
@@ -18,14 +16,7 @@ DECLARED = ("--report-origin", "our blog", "--declare-released")
 
 
 def run(home: Path, *arguments: str) -> Answer:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    done = subprocess.run(
-        [str(Path(sys.executable).parent / "privcert"), *arguments],
-        env=environment | {"PRIVCERT_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )
+    done = run_privcert(home, *arguments)
     return Answer(done.returncode, done.stdout, done.stderr)
 
 

@@ -1,26 +1,17 @@
 """Real public corpora, one command each, as a user runs it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run_privcert
 
 AIRLINE = "--corpus airline --unit author_key --domain airline-reviews --statements 40 --epsilon 10 --theta 0.05"
 COURT = "--corpus court --id doc_id --domain court-cases --statements 40 --epsilon 20 --theta 0.1"
 
 
 def privcert(home: Path, *arguments: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    done = subprocess.run(
-        [str(Path(sys.executable).parent / "privcert"), *arguments],
-        env=environment | {"PRIVCERT_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = run_privcert(home, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

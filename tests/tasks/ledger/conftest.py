@@ -1,12 +1,12 @@
 """Desks at a release log in SQLite or, where a server can be had, PostgreSQL."""
 
 import secrets
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from desk import Desk
+from mounted import small_file_system
 from postgresql_server import Server, find_binaries, running_server
 from small_disks import SmallDisk
 
@@ -42,18 +42,8 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """Needs the right to mount."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    try:
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)], capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("no mount command here")
-    if mounted.returncode != 0:
-        pytest.skip("mounting a small file system is not permitted here")
-    try:
+    with small_file_system(tmp_path / "disk", 2) as path:
         yield SmallDisk(path)
-    finally:
-        subprocess.run(["umount", "-l", str(path)], check=True)
 
 
 @pytest.fixture
