@@ -1,9 +1,10 @@
 # Two commands do everything on a machine that has git, make and Python >= 3.11:
 #   make demo    set up, make a synthetic review corpus with known supports, audit it
-#   make test    set up, then linter, strict types, import contracts and all tests
+#   make test    set up, then linter, strict types, import contracts and all tests, with a real language model
 # uv is used when it is there, and brought into .uv when it is not.
-# make engine installs vLLM (3.4 GB, once) for all checkouts with the same recipe; PRIVCERT_ENGINE names another folder
-# for it. Without it the tests of language models skip and say so.
+# make test installs vLLM (3.4 GB, once) for all checkouts with the same recipe; PRIVCERT_ENGINE names another folder for
+# it. With PRIVCERT_NO_ENGINE=1 it does not, and the tests of language models skip and say so.
+# TEST_PROCESSES: how many processes share the tests; 0 runs them in one.
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,13 +12,14 @@ BIN := $(VENV)/bin
 RECIPE := $(shell cat deployments/vllm/cpu.lock deployments/vllm/cuda.lock deployments/vllm/*.py | cksum | tr ' ' -)
 export PRIVCERT_ENGINE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/privcert/engine-$(RECIPE)
 export UV_PYTHON_DOWNLOADS := never
+TEST_PROCESSES ?= 2
 
-.PHONY: demo test setup engine lint types contracts tests lock benchmarks clean
+.PHONY: demo test setup engine lint types contracts tests docs lock benchmarks clean
 
 demo: setup
 	$(BIN)/privcert demo
 
-test: setup lint types contracts tests
+test: setup $(if $(PRIVCERT_NO_ENGINE),,engine) lint types contracts tests
 
 setup: $(VENV)/.ready
 
@@ -31,7 +33,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@touch $@
 
 engine: setup
-	$(BIN)/privcert engine install
+	@$(BIN)/privcert engine install || { echo "PRIVCERT_NO_ENGINE=1 make test goes without a language model" >&2; exit 1; }
 
 lint:
 	$(BIN)/ruff check .
@@ -44,7 +46,12 @@ contracts:
 	$(BIN)/lint-imports
 
 tests:
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup --no-loadscope-reorder
+
+# the data dictionary, and the documentation as a site that opens from the disk: site/index.html
+docs: setup
+	$(BIN)/python docs/make_dictionary.py
+	$(BIN)/mkdocs build --strict
 
 # names, versions and hashes only: no addresses
 lock:

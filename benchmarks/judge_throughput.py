@@ -4,7 +4,7 @@ Both ask one batched server with prefix cache, record by record, 32 requests in 
 fresh texts, so that nothing is remembered. The second ratio is the price of asking one by one without prefix cache, as
 a private corpus needs it, on a server of its own in the same rounds.
 
-Example: python benchmarks/judge_throughput.py --records 24 --rounds 5
+Example: python benchmarks/judge_throughput.py --records 40 --rounds 5
 """
 
 import argparse
@@ -99,7 +99,7 @@ def main() -> None:
     """Print pairs/s and the two ratios, as text or JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", type=Path, help="Folder of the installed engine; default as the product.")
-    parser.add_argument("--records", type=int, default=24)
+    parser.add_argument("--records", type=int, default=40)
     parser.add_argument("--statements", type=int, default=8, choices=range(1, len(STATEMENTS) + 1))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")

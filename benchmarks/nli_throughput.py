@@ -6,7 +6,7 @@ cache; and sentence-transformers' CrossEncoder.predict on the same weights (--pe
 torch and sentence-transformers; left out, loudly, without). Ratios of medians, by wall clock and by CPU seconds: on a
 busy machine the second says more.
 
-Example: python benchmarks/nli_throughput.py --peer-python ../peer/bin/python --texts 60 --statements 5
+Example: python benchmarks/nli_throughput.py --peer-python ../peer/bin/python --texts 200 --statements 5
 """
 
 import argparse
@@ -109,7 +109,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer-python", type=Path, help="Interpreter with onnx, torch and sentence-transformers.")
     parser.add_argument("--pairs", type=Path, help="Parquet with a column `text`, instead of generated reviews.")
-    parser.add_argument("--texts", type=int, default=60)
+    parser.add_argument("--texts", type=int, default=200)
     parser.add_argument("--statements", type=int, default=5, choices=range(1, len(STATEMENTS) + 1))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)

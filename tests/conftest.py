@@ -25,3 +25,21 @@ def shared_dir() -> Path:
     if not path.is_dir():
         pytest.skip("no shared data folder: set PRIVCERT_SHARED to run this test")
     return path
+
+
+ONE_PROCESS = {"engine", "wheel", "worker_environment"}  # fixtures that are made once a run, whatever it costs
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For pytest-xdist: a file stays in one process, and so do all tests of the language model and of worker machines.
+
+    These come first: they take longest, and another process goes on with the rest meanwhile.
+    """
+
+    def group(item: pytest.Item) -> str:
+        dear = ONE_PROCESS.intersection(getattr(item, "fixturenames", ()))
+        return "language model and workers" if dear else str(item.path.relative_to(ROOT))
+
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    items.sort(key=lambda item: group(item) != "language model and workers")
