@@ -11,7 +11,7 @@ import click
 
 from flows.cli.options import json_option, settings_options
 from flows.cli.output import print_json, print_table
-from schemas.audit import PremiseWindows
+from schemas.audit import Device, PremiseWindows
 from schemas.building import build
 from schemas.engines import EngineMode, EngineSettings
 from schemas.errors import StageError, UserError
@@ -72,6 +72,13 @@ def list_(as_json: bool) -> None:
     show_default=True,
     help="What an NLI model reads of a long record.",
 )
+@click.option(
+    "--device",
+    type=click.Choice([device.value for device in Device]),
+    default=Device.CPU.value,
+    show_default=True,
+    help="Where an NLI model computes.",
+)
 @click.option("--records", type=COUNT, help="Also say what a corpus of so many records costs.")
 @click.option("--statements", type=COUNT, default=200, show_default=True, help="Statements of that corpus.")
 @settings_options(EngineSettings)
@@ -81,6 +88,7 @@ def check(
     pairs: Path | None,
     domain: str | None,
     premise_windows: str,
+    device: str,
     records: int | None,
     statements: int,
     as_json: bool,
@@ -103,7 +111,8 @@ def check(
     from tasks.support.models import ModelReference, load_support_model
 
     labelled = packaged_pairs() if pairs is None else read_pairs(pairs)
-    reference = ModelReference(name=name, domain=domain, premise_windows=PremiseWindows(premise_windows))
+    windows = PremiseWindows(premise_windows)
+    reference = ModelReference(name=name, domain=domain, premise_windows=windows, device=Device(device))
     with _language_named(reference, build(EngineSettings, engine)) as named:
         model = load_support_model(named)
         facts = _facts(model, check_model(model, labelled)) | {"cost": None}

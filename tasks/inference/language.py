@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import hashlib
 import os
+import platform
 import re
 import threading
 from collections.abc import Callable
@@ -150,7 +151,7 @@ class Language:
             )
         else:
             self._reference.logs.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-            log = self._reference.logs / f"language-server-{os.getpid()}.log"
+            log = self._reference.logs / f"language-server-{platform.node()}-{os.getpid()}.log"
             self._child = VllmChild(self._engine, self._settings, log)
             access = self._owned.enter_context(self._child).access(in_flight)
         return replace(access, salted=self._reference.one_by_one)

@@ -3,6 +3,7 @@
 import json
 
 import polars as pl
+import onnxruntime
 import pytest
 from relayed_server import Relay
 
@@ -154,6 +155,17 @@ def test_the_engine_that_a_judge_needs_is_listed_and_asked_for(privcert, tmp_pat
     answer = privcert("models", "check", "nli-mini", "--language-model", "x")
     assert (answer.code, "leave the flags of the engine out" in answer.err) == (2, True)
     assert privcert("models", "pull", "judge").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("keyword --domain restaurant-reviews", "is no NLI model"), ("nli-mini", "no CUDAExecutionProvider")],
+)
+def test_a_device_that_a_model_or_this_machine_has_not_is_refused_by_name(privcert, words, said):
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        pytest.skip("this environment's ONNX Runtime computes on CUDA devices")
+    answer = privcert(*f"models check {words} --device cuda".split())
+    assert (answer.code, answer.err.startswith("privcert: device: "), said in answer.err) == (2, True, True)
 
 
 def test_the_engine_that_is_installed_is_listed(privcert, engine):
