@@ -2,8 +2,8 @@
 
 import json
 
-import polars as pl
 import onnxruntime
+import polars as pl
 import pytest
 from relayed_server import Relay
 
