@@ -20,7 +20,9 @@ from tasks.support.plan import Plan
 from tasks.support.texts import VersionTexts, forget_texts, index_texts
 
 Progress = Callable[[float], None]
-CHUNK_SECONDS = 2.0
+CHUNK_SECONDS = 2.0  # what a killed run scores again, at most
+LONG_CHUNK_SECONDS = 30.0  # of a run of days, where handing out chunks would keep the driver busy
+CHUNKS_OF_A_LONG_RUN = 5_000
 IN_PROCESS_SECONDS = 8.0  # two Dask workers, started in about 4 s, are not sooner done with less
 CHUNKS_IN_ENGINE = 2
 _FIRST_PAIRS = 8
@@ -147,4 +149,11 @@ class _Run:
             self.cache.compact()
 
     def _pairs_of_a_chunk(self) -> int:
-        return max(1, int(self.rate * CHUNK_SECONDS)) if self.rate else _FIRST_PAIRS
+        if not self.rate:
+            return _FIRST_PAIRS
+        return max(1, int(self.rate * chunk_seconds(self.plan.remaining / self.rate)))
+
+
+def chunk_seconds(seconds_left: float) -> float:
+    """How long a chunk should last, of a run that one process would end in this time."""
+    return min(max(CHUNK_SECONDS, seconds_left / CHUNKS_OF_A_LONG_RUN), LONG_CHUNK_SECONDS)

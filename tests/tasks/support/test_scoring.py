@@ -336,3 +336,8 @@ def test_a_cluster_without_a_fitting_worker_or_without_a_scheduler_is_named(
     monkeypatch.setenv(client.ADDRESS, "nonsense://x")
     with pytest.raises(UserError, match=client.ADDRESS):
         score_version(version, STATEMENTS, on_gpu, home)
+
+
+def test_chunks_of_a_long_run_are_longer_and_end_as_short_ones() -> None:
+    lasting = [scoring.chunk_seconds(left) for left in (0.0, 60.0, 10_000.0, 50_000.0, 150_000.0, 1e9)]
+    assert lasting == [2.0, 2.0, 2.0, 10.0, 30.0, 30.0]
