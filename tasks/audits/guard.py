@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from schemas.errors import StageError, UserError
+from tasks.audits.events import recorded
 from tasks.audits.run import Run, open_run
 from tasks.storage.home import PRIVATE_DIRECTORY
 
@@ -16,11 +17,15 @@ Result = TypeVar("Result")
 def guarded(stage: Callable[..., Result], home: str, run_id: str, *arguments: str) -> Result:
     """Run a stage; errors leave it without a text, an id or a traceback of private values.
 
+    arguments: a partition, or nothing.
+
     Raises UserError with its public reason, or StageError that names the stage.
     """
     run = open_run(home, run_id)
+    name, partition = stage.__name__.removesuffix("_stage"), arguments[0] if arguments else None
     try:
-        return stage(run, *arguments)
+        with recorded(run, name, partition):
+            return stage(run, *arguments)
     except UserError as error:
         failure: Exception = UserError(str(error))
         _keep_for_operator(run)

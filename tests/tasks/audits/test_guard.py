@@ -1,5 +1,7 @@
 """What a failing stage may say."""
 
+import json
+import stat
 import traceback
 
 import pytest
@@ -40,3 +42,31 @@ def test_a_public_reason_stays_what_it_is(home, tmp_path):
     run = new_run(home, settings_for(tmp_path / "reviews.parquet"))
     with pytest.raises(UserError, match="text: the column is missing"):
         guarded(refusing_stage, str(home.root), run.run_id)
+
+
+def well_done_stage(run, partition):
+    return partition
+
+
+def events(home):
+    """All lines of the operator's event log without their times."""
+    lines = map(json.loads, (home.private / "logs" / "events.jsonl").read_text().splitlines())
+    return [(line["run"], line["stage"], line["partition"], line["event"]) for line in lines if line.pop("at")]
+
+
+def test_the_operator_sees_when_stages_begin_and_how_they_end(home, tmp_path, capsys, monkeypatch):
+    run = new_run(home, settings_for(tmp_path / "reviews.parquet"))
+    assert guarded(well_done_stage, str(home.root), run.run_id, "2024") == "2024"
+    monkeypatch.setenv("PRIVCERT_LOG_JSON", "1")
+    for stage in (refusing_stage, failing_stage):
+        with pytest.raises((StageError, UserError)):
+            guarded(stage, str(home.root), run.run_id)
+    told = [
+        ("well_done", "2024", "began"), ("well_done", "2024", "ended"),
+        ("refusing", None, "began"), ("refusing", None, "refused"),
+        ("failing", None, "began"), ("failing", None, "failed"),
+    ]  # fmt: skip
+    assert events(home) == [(run.run_id, *line) for line in told]
+    path = home.private / "logs" / "events.jsonl"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and CANARY not in path.read_text()
+    assert capsys.readouterr().err == "".join(path.read_text().splitlines(keepends=True)[2:])

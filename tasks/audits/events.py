@@ -1,0 +1,59 @@
+"""When stages of audits began and ended: one JSON object a line in private/logs/events.jsonl, for the operator.
+
+Run, partition, stage and what happened: no text, id, count or reason. The times tell how long a stage took, which is
+private. PRIVCERT_LOG_JSON=1 writes the same lines to standard error, for a collector inside the private zone.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from schemas.errors import UserError
+from tasks.audits.run import Run
+from tasks.storage.atomic import PRIVATE_FILE
+from tasks.storage.home import PRIVATE_DIRECTORY
+
+FILE = "events.jsonl"
+TO_STDERR = "PRIVCERT_LOG_JSON"
+
+
+@contextmanager
+def recorded(run: Run, stage: str, partition: str | None) -> Iterator[None]:
+    """Say that a stage begins, and how it ends: `ended`, `refused` (the user can mend it) or `failed`.
+
+    A stage that is killed has no end.
+    """
+    _append(run, stage, partition, "began")
+    try:
+        yield
+    except UserError:
+        _append(run, stage, partition, "refused")
+        raise
+    except BaseException:
+        _append(run, stage, partition, "failed")
+        raise
+    _append(run, stage, partition, "ended")
+
+
+def _append(run: Run, stage: str, partition: str | None, event: str) -> None:
+    fields = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "run": run.run_id,
+        "stage": stage,
+        "partition": partition,
+        "event": event,
+    }
+    line = f"{json.dumps(fields)}\n"
+    folder = run.home.private / "logs"
+    with suppress(OSError):  # a full disk loses the line, never the run
+        folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+        descriptor = os.open(folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+        try:
+            os.write(descriptor, line.encode())  # one call: lines of several processes do not mix
+        finally:
+            os.close(descriptor)
+    if os.environ.get(TO_STDERR):
+        sys.stderr.write(line)
