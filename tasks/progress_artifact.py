@@ -1,0 +1,33 @@
+"""How far a stage is, on the pages of the Prefect server: a share in tens of percent, and nothing else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+
+from tasks.audits.progress import listening
+
+_STEP = 10  # percent: no count and no duration can be read from it, and a stage makes few calls
+
+
+@contextmanager
+def progress_shown(stage: str, partition: str) -> Iterator[None]:
+    """While the block runs, one artifact of this task run says how much of the stage is done.
+
+    A server that cannot show it does not stop the audit.
+    """
+    artifact, shown = None, 0.0
+    with suppress(Exception):  # of Prefect's client, whatever it raises: the artifact is a courtesy
+        artifact = create_progress_artifact(0.0, key=stage, description=f"{stage} {partition}")
+
+    def hear(heard: str, share: float) -> None:
+        nonlocal shown
+        done = float(int(100 * share) // _STEP * _STEP)
+        if artifact is not None and heard == stage and done > shown:
+            shown = done
+            with suppress(Exception):  # as above
+                update_progress_artifact(artifact, done)
+
+    with listening(hear):
+        yield
+    hear(stage, 1.0)
