@@ -1,22 +1,27 @@
 """Accuracy of support models on public NLI pairs, entailment against not, by source and by length of the premise.
 
-Usage: python benchmarks/nli_accuracy.py SHARED_DIR [--models nli-mini,./FOLDER] [--sources snli_dev,...] [--pairs 500]
+Usage: python benchmarks/nli_accuracy.py SHARED_DIR [--models nli-mini,judge,./FOLDER] [--sources snli_dev,...] [--pairs 500]
 Reads the test split of SHARED_DIR/data/nli_pairs.parquet. Every share has its exact 95 % interval (Clopper and
 Pearson). The named peer of each row is the answer that is right most often without reading ("always no" or "always
 yes").
 """
 
 import argparse
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from schemas.engines import EngineSettings
 from tasks.inference.encoder import usable_cores
+from tasks.inference.language import close_languages, language_reference
 from tasks.inference.pairs import load_tokenizer
+from tasks.storage.home import default_home
 from tasks.support.checking import Share
 from tasks.support.models import ModelReference, load_support_model
 from tasks.support.nli import nli_mini_files
@@ -63,13 +68,20 @@ def read_pairs(path: Path, sources: list[str], most: int | None) -> pl.DataFrame
 
 def answer(name: str, pairs: pl.DataFrame) -> NDArray[np.bool_]:
     """The model's verdicts, shape (pairs,)."""
-    model = load_support_model(ModelReference(name=name, threads=1))
+    with tempfile.TemporaryDirectory() as logs:
+        reference = ModelReference(name=name, threads=1)
+        if reference.found_entry().asks_language_model:  # the pairs are public: in batches
+            language = language_reference(EngineSettings(), default_home() / "private", is_private=False)
+            reference = replace(reference, language=replace(language, logs=Path(logs)))
+        model = load_support_model(reference)
 
-    def one(pair: tuple[str, str]) -> bool:
-        return bool(model.verdicts([pair[0]], [pair[1]])[0, 0])
+        def one(pair: tuple[str, str]) -> bool:
+            return bool(model.verdicts([pair[0]], [pair[1]])[0, 0])
 
-    with ThreadPoolExecutor(usable_cores()) as threads:
-        return np.array(list(threads.map(one, pairs.select("premise", "hypothesis").iter_rows())))
+        with ThreadPoolExecutor(32 if reference.language else usable_cores()) as threads:
+            said = np.array(list(threads.map(one, pairs.select("premise", "hypothesis").iter_rows())))
+        close_languages()
+    return said
 
 
 def groups(pairs: pl.DataFrame) -> Iterator[tuple[str, NDArray[np.intp]]]:

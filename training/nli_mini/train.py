@@ -113,7 +113,7 @@ def batches(pairs: Sequence[Pair], tokenizer: AutoTokenizer, size: int, limit: i
         encoded = tokenizer(
             [pair.premise for pair in window],
             [pair.hypothesis for pair in window],
-            truncation="only_first",
+            truncation="longest_first",  # a derived hypothesis may be longer than all that is read
             max_length=limit,
         )
         order = sorted(range(len(window)), key=lambda row: len(encoded["input_ids"][row]))
