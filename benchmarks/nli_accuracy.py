@@ -1,6 +1,6 @@
 """Accuracy of support models on public NLI pairs, entailment against not, by source and by length of the premise.
 
-Usage: python benchmarks/nli_accuracy.py SHARED_DIR [--models nli-mini,judge,./FOLDER] [--sources snli_dev,...] [--pairs 500]
+Usage: python benchmarks/nli_accuracy.py SHARED_DIR [--models nli-mini,judge,./FOLDER] [--sources snli_dev] [--pairs N]
 Reads the test split of SHARED_DIR/data/nli_pairs.parquet. Every share has its exact 95 % interval (Clopper and
 Pearson). The named peer of each row is the answer that is right most often without reading ("always no" or "always
 yes").
