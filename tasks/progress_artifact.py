@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import cast
+from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
@@ -16,9 +18,10 @@ def progress_shown(stage: str, partition: str) -> Iterator[None]:
 
     A server that cannot show it does not stop the audit.
     """
-    artifact, shown = None, 0.0
+    artifact: UUID | None = None
+    shown = 0.0
     with suppress(Exception):  # of Prefect's client, whatever it raises: the artifact is a courtesy
-        artifact = create_progress_artifact(0.0, key=stage, description=f"{stage} {partition}")
+        artifact = cast(UUID, create_progress_artifact(0.0, key=stage, description=f"{stage} {partition}"))
 
     def hear(heard: str, share: float) -> None:
         nonlocal shown

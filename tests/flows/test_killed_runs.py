@@ -1,50 +1,22 @@
 """Whole runs, with Prefect around them, killed with SIGKILL; then the same command."""
 
-import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from decimal import Decimal
 from pathlib import Path
 
 import psutil
 import pytest
+from prefect_servers import clean_environment, server  # noqa: F401 (fixture)
 
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home, initialise_home
 from tests.audits import release_files, write_corpus
 
 OPTIONS = "--corpus reviews --unit author --domain restaurant-reviews --statements 30 --model keyword --json"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """A real Prefect server on this machine, for the whole module."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folder = tmp_path_factory.mktemp("prefect-server")
-    environment = clean_environment() | {"PREFECT_HOME": str(folder), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/api"
-    for _ in range(240):
-        try:
-            urllib.request.urlopen(f"{url}/health", timeout=2)
-            break
-        except OSError:
-            time.sleep(0.5)
-    yield url
-    process.terminate()
-    process.wait(30)
-
-
-def clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
 
 
 def start(home: Home, source: Path, **environment: str) -> subprocess.Popen[str]:
@@ -82,7 +54,7 @@ def answered_once(home: Home) -> bool:
 
 
 @pytest.mark.slow
-def test_ten_runs_killed_at_random_seconds_answer_once(server, tmp_path):
+def test_ten_runs_killed_at_random_seconds_answer_once(server, tmp_path):  # noqa: F811 (fixture)
     source = write_corpus(tmp_path / "reviews.parquet", authors=200)
     began = time.monotonic()
     finish(start(capped_home(tmp_path / "whole"), source, PREFECT_API_URL=server))
@@ -103,12 +75,12 @@ def test_ten_runs_killed_at_random_seconds_answer_once(server, tmp_path):
 def test_the_server_that_a_killed_run_leaves_behind_is_ended_by_the_next(tmp_path):
     home, source = capped_home(tmp_path / "home"), write_corpus(tmp_path / "reviews.parquet")
     process = start(home, source)
-    server = wait_for_server(process.pid)
+    left = wait_for_server(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()  # not communicate(): the server that is left holds our pipes open
-    assert psutil.pid_exists(server)
+    assert psutil.pid_exists(left)
     finish(start(home, source))
-    assert not psutil.pid_exists(server) or psutil.Process(server).status() == psutil.STATUS_ZOMBIE
+    assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
     assert answered_once(home)
 
 

@@ -1,0 +1,146 @@
+"""Figures for the operator's monitoring, in Prometheus's text format: views of operator.duckdb, as gauges.
+
+By default what is no function of private content: budgets, and how many runs and releases there were. Counts of records
+and pairs, and durations, are private: whoever asks for them keeps what comes out in the private zone.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+
+from tasks.reporting.database import reading
+from tasks.reporting.places import operator_database
+from tasks.storage.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One gauge. query: its labels in their order, then the value; rows without a value are left out."""
+
+    name: str
+    meaning: str
+    labels: tuple[str, ...]
+    query: str
+    is_private: bool = False
+
+
+_KINDS = ("epsilon", "delta", "rho")
+
+
+def _per_kind(column: str) -> str:
+    return " union all ".join(
+        f"select account, ledger_line, '{kind}', {column}_{kind}::double from staging.budgets"  # noqa: S608 (constants)
+        for kind in _KINDS
+    )
+
+
+_BUDGET = ("account", "ledger_line", "kind")
+_LAST_RUN = "from run_history qualify row_number() over (partition by corpus, model order by started_at desc) = 1"
+METRICS = (
+    Metric("budget_cap", "Cap of a ledger line; exact decimals: privcert budget show.", _BUDGET, _per_kind("cap")),
+    Metric("budget_spent", "Charged to a ledger line.", _BUDGET, _per_kind("spent")),
+    Metric("budget_left", "What a ledger line may still be charged.", _BUDGET, _per_kind("left")),
+    Metric(
+        "budget_overspent", "1 where an accepted gap passed the cap: every charge is refused.",
+        _BUDGET[:2], "select account, ledger_line, is_overspent::int from staging.budgets",
+    ),
+    Metric(
+        "runs_finished", "Audits that ended.",
+        ("corpus", "model"), "select corpus, model, count(*) from run_history group by all",
+    ),
+    Metric(
+        "last_run_start_timestamp_seconds", "When the last audit that ended began, to the day.",
+        ("corpus", "model"),
+        "select corpus, model, epoch(date_trunc('day', max(started_at))) from run_history group by all",
+    ),
+    Metric(
+        "releases_drawn", "Answers that were sealed, each charged once.",
+        ("corpus",), "select corpus, sum(releases_drawn) from run_history group by all",
+    ),
+    Metric(
+        "releases_found_sealed", "Answers that were sealed before and given again, uncharged.",
+        ("corpus",), "select corpus, sum(releases_found_sealed) from run_history group by all",
+    ),
+    Metric(
+        "pairs_scored", "Pairs that a model answered.",
+        ("corpus", "model"), "select corpus, model, sum(pairs_scored) from run_history group by all", is_private=True,
+    ),
+    Metric(
+        "pairs_reused", "Pairs that the score cache answered.",
+        ("corpus", "model"), "select corpus, model, sum(pairs_reused) from run_history group by all", is_private=True,
+    ),
+    Metric(
+        "last_run_seconds", "Duration of the last audit.",
+        ("corpus", "model"), f"select corpus, model, seconds {_LAST_RUN}", is_private=True,
+    ),
+    Metric(
+        "last_run_pairs_per_second", "Pairs scored in the last audit, by its whole duration.",
+        ("corpus", "model"),
+        f"select corpus, model, pairs_scored / nullif(seconds, 0) {_LAST_RUN}",
+        is_private=True,
+    ),
+    Metric(
+        "quarantined_records", "Records kept aside: they stay in n and support nothing.",
+        ("corpus", "status"),
+        "select corpus, status, count(*) from staging.quarantined_records group by all", is_private=True,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCollector:
+    """The gauges as they are when somebody asks; a `Collector` of prometheus_client.
+
+    refresh: brings the operator's database of `home` up to date. with_private: also gauges whose values are private.
+    Where that cannot be done, privcert_up is 0 and nothing else is said: an error's text might hold what is private.
+    """
+
+    home: Home
+    refresh: Callable[[], object]
+    with_private: bool
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """privcert_up, then every gauge that may be shown."""
+        try:
+            self.refresh()
+            families = list(self._families())
+        except Exception:  # of the log, the disk or the database: `privcert warehouse check` tells the operator
+            families = []
+        yield GaugeMetricFamily("privcert_up", "1 where the figures could be read.", value=int(bool(families)))
+        yield from families
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Nothing is read before somebody asks."""
+        return []
+
+    def _families(self) -> Iterator[GaugeMetricFamily]:
+        with reading(operator_database(self.home)) as connection:
+            for metric in METRICS:
+                if metric.is_private and not self.with_private:
+                    continue
+                family = GaugeMetricFamily(f"privcert_{metric.name}", metric.meaning, labels=metric.labels)
+                for *labels, value in connection.execute(metric.query).fetchall():
+                    if value is not None:
+                        family.add_metric(list(map(str, labels)), float(value))
+                yield family
+        meaning = "Audits that began and did not end: running, failed or killed."
+        yield GaugeMetricFamily("privcert_runs_unfinished", meaning, value=_unfinished(self.home.runs))
+
+
+def registry_of(collector: OperatorCollector) -> CollectorRegistry:
+    """A registry with these gauges alone: none about this process."""
+    registry = CollectorRegistry()
+    registry.register(collector)
+    return registry
+
+
+def metrics_text(collector: OperatorCollector) -> bytes:
+    """All gauges in the text format."""
+    return generate_latest(registry_of(collector))
+
+
+def _unfinished(runs: Path) -> int:
+    return sum(not (folder / "summary.json").exists() for folder in runs.iterdir() if folder.is_dir())
