@@ -55,9 +55,10 @@ class SourceFormat(StrEnum):
 
 
 class TimeGrid(StrEnum):
-    """Length of a time partition; its key is the start of the period (2026, 2026-11, 2026-11-30)."""
+    """Length of a time partition; its key is the start of the period (2026, 2026-Q4, 2026-11, 2026-11-30)."""
 
     YEAR = "year"
+    QUARTER = "quarter"
     MONTH = "month"
     DAY = "day"
 
@@ -103,7 +104,7 @@ class CorpusSettings(BaseModel):
     partitions: tuple[str, ...] = ()
     """The public, declared list of partition keys; a key outside it stops the run."""
     time_grid: TimeGrid | None = None
-    """year, month or day: partition by time instead of by a list; units may recur, their charges add up."""
+    """year, quarter, month or day: partition by time instead of by a list; units may recur, their charges add up."""
     first_period: str | None = None
     """First declared period of the time grid, e.g. 2026-01."""
     last_period: str | None = None

@@ -111,6 +111,11 @@ def rho_of(value: object, name: str) -> Decimal:
     return _checked(TypeAdapter(Rho), value, name)
 
 
+def rate_of(value: object, name: str) -> Decimal:
+    """The value of a flag as a rate. Raises UserError that names the flag."""
+    return _checked(TypeAdapter(Rate), value, name)
+
+
 def weight_of(value: object, name: str) -> Decimal:
     """A public weight. Raises UserError that starts with `name`."""
     return _checked(TypeAdapter(Weight), value, name)

@@ -220,7 +220,8 @@ def test_every_deployment_entrypoint_loads():
     assert deployments
     for deployment in deployments:
         flow = load_flow_from_entrypoint(str(ROOT / deployment["entrypoint"]), use_placeholder_flow=False)
-        assert flow.fn.__name__ == deployment["name"] == Path(deployment["entrypoint"].split(":")[0]).stem
+        stem = Path(deployment["entrypoint"].split(":")[0]).stem
+        assert flow.fn.__name__ == stem and deployment["name"] in (stem, f"{stem}_gpu")
         assert set(deployment["parameters"]) == set(flow.parameters.properties)
 
 

@@ -1,6 +1,7 @@
 """privcert budget."""
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,6 +9,9 @@ from flows.cli.options import EXACT, json_option
 from flows.cli.output import present_home, print_json, print_table
 from schemas.errors import UserError
 from schemas.values import decimal_text, delta_of, epsilon_of, rho_of
+
+if TYPE_CHECKING:
+    from tasks.privacy.accounting import Loss
 
 
 @click.group(name="budget")
@@ -130,6 +134,80 @@ def accept_gap(epsilon: object, delta: object, rho: object, reason: str, as_json
         print_json({"charged": written})
     else:
         click.echo(f"charged {amounts_text(written)} to every account")
+
+
+@command.command()
+@click.argument("account", required=False)
+@click.option("--audit", metavar="NAME|FILE", help="Audit definition; its account is looked at.")
+@click.option("--epsilon", type=EXACT, help="Of one audit, in nats, where no definition says it.")
+@click.option("--delta", type=EXACT, help="Of one audit, beside epsilon.")
+@click.option("--rho", type=EXACT, help="Of one audit, for an account that counts rho.")
+@click.option(
+    "--every", help="year, quarter, month or day: one audit in each; default: the definition's grid, or month."
+)
+@click.option("--from", "first", help="Period of the first audit; default: the next that was not released.")
+@json_option
+def plan(
+    account: str | None,
+    audit: str | None,
+    epsilon: object,
+    delta: object,
+    rho: object,
+    every: str | None,
+    first: str | None,
+    as_json: bool,
+) -> None:
+    """How many more audits of one kind fit under the cap, and until when at one a month.
+
+    \b
+    Examples:
+      privcert budget plan --audit quarterly
+      privcert budget plan reviews --epsilon 0.5 --every month --from 2027-01
+    """
+    from schemas.audit import AuditSettings
+    from schemas.building import build, read_settings_file
+    from tasks.audits.budget_plan import one_more_of, one_more_on, plan_facts, schedule_of
+    from tasks.audits.catalogue import find_definition
+
+    home, stated = present_home(), _stated(epsilon, delta, rho)
+    if (audit is None) == (account is None):
+        raise UserError("audit: give an ACCOUNT with the amounts of one audit, or --audit with a definition")
+    if audit is not None and any(amount is not None for amount in stated.values()):
+        raise UserError("epsilon: the definition says what one audit costs")
+    settings = None
+    if audit is not None:
+        settings = build(AuditSettings, read_settings_file(find_definition(audit, home.private)))
+    schedule = schedule_of(settings, home, every, first)
+    lines = one_more_of(settings, home) if settings else one_more_on(str(account), _loss(stated), home)
+    rows = [plan_facts(line, schedule) for line in lines]
+    if as_json:
+        print_json({"lines": rows})
+    else:
+        _print_plan(rows)
+
+
+def _loss(stated: dict[str, Decimal | None]) -> "Loss":
+    """What one audit is charged. Raises UserError where neither epsilon nor rho is said."""
+    from fractions import Fraction
+
+    from tasks.privacy.accounting import Loss, pure_loss
+
+    epsilon, delta, rho = stated["epsilon"], stated["delta"], stated["rho"]
+    if epsilon is None and rho is None:
+        raise UserError("epsilon: say what one audit costs: --epsilon E, with --delta D where it has one, or --rho R")
+    if epsilon is not None and delta is None and rho is None:
+        return pure_loss([Fraction(epsilon)])
+    return Loss(Fraction(epsilon or 0), Fraction(delta or 0), None if rho is None else Fraction(rho))
+
+
+def _print_plan(rows: list[dict[str, object]]) -> None:
+    from flows.cli.summary import amounts_text
+
+    for row in rows:
+        charge, left = (amounts_text(row[name]) for name in ("charge", "left"))  # type: ignore[arg-type]
+        fits = "any number of" if row["audits_that_fit"] is None else row["audits_that_fit"]
+        until = "" if row["last"] is None else f", one a {row['every']} from {row['first']} to {row['last']}"
+        click.echo(f"{row['account']} ({row['partition']}): {charge} each, {left} left: {fits} more fit{until}")
 
 
 def _stated(epsilon: object, delta: object, rho: object, *, may_be_pure: bool = False) -> dict[str, Decimal | None]:

@@ -39,7 +39,7 @@ def settings_options(model: type[BaseModel], *, without: tuple[str, ...] = ()) -
     def decorate(command: Command) -> Command:
         for name, field in reversed(model.model_fields.items()):
             if name not in without:
-                command = _option(name, field)(command)
+                command = _option(field.alias or name, field)(command)  # `from` is no name in Python
         return command
 
     return decorate

@@ -26,13 +26,19 @@ def register_source(home: Home, settings: CorpusSettings) -> list[RegisteredPart
 
 def stage_and_register(home: Home, settings: CorpusSettings) -> tuple[StagedCorpus, list[RegisteredPartition]]:
     """What was read, and the versions that were registered for it, in the same order."""
+    with staged_source(home, settings) as staged:
+        return staged, ReleaseLog(home).register(settings, staged.partitions)
+
+
+@contextmanager
+def staged_source(home: Home, settings: CorpusSettings) -> Iterator[StagedCorpus]:
+    """What the source holds, in folders that go when the block ends unless they were registered."""
     log = ReleaseLog(home)
     log.check_corpus(settings)
     if log.has_released(settings.corpus):  # from then on a count of unreadable records never stops a run
         settings = settings.model_copy(update={"max_unreadable": Decimal(1)})
     with staging_folder(home) as staging:
-        staged = stage_corpus(settings, home, staging)
-        return staged, log.register(settings, staged.partitions)
+        yield stage_corpus(settings, home, staging)
 
 
 @contextmanager

@@ -98,11 +98,16 @@ class Run:
 
 def write_request(home: Home, settings: AuditSettings) -> Path:
     """Keep settings in the private zone, for a flow that is given their path."""
-    folder = home.private / "requests"
-    folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-    path = folder / f"{secrets.token_hex(8)}.yaml"
+    path = request_file(home)
     write_bytes(path, _text(settings).encode())
     return path
+
+
+def request_file(home: Home) -> Path:
+    """Where a new request may be written: in the private zone."""
+    folder = home.private / "requests"
+    folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+    return folder / f"{secrets.token_hex(8)}.yaml"
 
 
 def begin_run(home: str, settings_file: str) -> str:

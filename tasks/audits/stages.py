@@ -10,10 +10,10 @@ from tasks.audits.inputs import check_inputs
 from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.progress import report
 from tasks.audits.proposing import propose_once
+from tasks.audits.questions import question_about
 from tasks.audits.registering import stage_and_register
 from tasks.audits.run import Run
-from tasks.corpora.staging import StagedCorpus
-from tasks.ledger.designs import Parameters
+from tasks.corpora.staging import StagedCorpus, StagedPartition
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.statements.kept_domains import keep_domain
@@ -105,25 +105,21 @@ def version_path(run: Run, partition: RegisteredPartition) -> Path:
     return run.home.corpora / partition.corpus / partition.version
 
 
+def partition_facts(part: StagedPartition, known: RegisteredPartition) -> dict[str, object]:
+    """What the operator is told of a registered partition beside what scoring and sealing note; private."""
+    return {
+        "partition_version": known.version,
+        "units": part.units,
+        "records": part.records,
+        "unreadable": dict(part.unreadable),
+        "duplicates": part.duplicates,
+    }
+
+
 def _question(run: Run, partition: str) -> Question:
-    settings, model = run.settings, _model(run)
     statements, description = run.proposal()
     registered = {known.partition: known for known in run.partitions()}
-    return Question(
-        partition=registered[partition],
-        statements=statements,
-        proposer=description,
-        model=model.name,
-        model_fingerprint=model.fingerprint,
-        model_description=model.description,
-        unit_support=settings.unit_support,
-        mechanism=settings.mechanism,
-        epsilon=settings.epsilon,
-        beta=settings.beta,
-        scope=settings.scope,
-        parameters=Parameters.of(settings),
-        edition=settings.edition,
-    )
+    return question_about(registered[partition], run.settings, _model(run), statements, description)
 
 
 def _checked_counts(run: Run, question: Question) -> list[int]:
@@ -154,11 +150,4 @@ def _model(run: Run) -> ModelFacts:
 
 def _note_partitions(run: Run, staged: StagedCorpus, registered: list[RegisteredPartition]) -> None:
     for part, known in zip(staged.partitions, registered, strict=True):
-        run.note(
-            known.partition,
-            partition_version=known.version,
-            units=part.units,
-            records=part.records,
-            unreadable=dict(part.unreadable),
-            duplicates=part.duplicates,
-        )
+        run.note(known.partition, **partition_facts(part, known))

@@ -15,8 +15,9 @@ from tasks.corpora.problems import SourceError
 
 ALL = "all"
 _MOST_PERIODS = 10_000
-_KEY_LENGTH = {TimeGrid.YEAR: 4, TimeGrid.MONTH: 7, TimeGrid.DAY: 10}  # of 2026-11-30
+_KEY_LENGTH = {TimeGrid.YEAR: 4, TimeGrid.QUARTER: 7, TimeGrid.MONTH: 7, TimeGrid.DAY: 10}  # of 2026-11-30, 2026-Q4
 _WRITTEN = re.compile(r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?)?\Z", re.ASCII)
+_QUARTER = re.compile(r"\d{4}-Q[1-4]\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def partition_scheme(settings: CorpusSettings) -> Scheme:
 def period_keys(column: pa.Array, grid: TimeGrid) -> pa.Array:
     """Key of the period of each date, time or ISO 8601 text; times with a zone are taken in UTC; null if no date.
 
-    Text may be as short as the grid allows (2026-11 on a grid of months or years).
+    Text may be as short as the grid allows (2026-11 on a grid of months, quarters or years), or the key of a quarter.
     """
     if pa.types.is_large_string(column.type):
         encoded = column.dictionary_encode()
@@ -66,41 +67,73 @@ def period_keys(column: pa.Array, grid: TimeGrid) -> pa.Array:
         column = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit))
     else:
         column = column.cast(pa.timestamp("ms"))
+    if grid is TimeGrid.QUARTER:
+        number = pc.cast(pc.quarter(column), pa.string())
+        return pc.binary_join_element_wise(pc.strftime(column, "%Y"), number, "-Q")
     return pc.utf8_slice_codeunits(pc.strftime(column, "%Y-%m-%d"), 0, _KEY_LENGTH[grid])
 
 
+def period_of(day: date, grid: TimeGrid) -> str:
+    """Key of the period that this day lies in; keys sort as the periods follow each other."""
+    if grid is TimeGrid.QUARTER:
+        return f"{day.year:04}-Q{(day.month + 2) // 3}"
+    return day.isoformat()[: _KEY_LENGTH[grid]]
+
+
+def is_period(key: str, grid: TimeGrid) -> bool:
+    """Whether this is the key of a period."""
+    return _written_key(key, grid) == key
+
+
+def is_over(key: str, grid: TimeGrid, day: date) -> bool:
+    """Whether the whole period lies before this day."""
+    return key < period_of(day, grid)
+
+
+def period_after(key: str, grid: TimeGrid) -> str:
+    """Key of the next period. Raises OverflowError after the year 9999."""
+    return period_of(_next(_first_day(key), grid), grid)
+
+
 def _written_key(value: str | None, grid: TimeGrid) -> str | None:
-    length = _KEY_LENGTH[grid]
-    if value is None or len(value) < length or not _WRITTEN.match(value):
+    if value is None or len(value) < _KEY_LENGTH[grid]:
+        return None
+    if grid is TimeGrid.QUARTER and _QUARTER.match(value):
+        value = _first_month(value)
+    if not _WRITTEN.match(value):
         return None
     try:
         if len(value) <= 10:
-            return _first_day(value).isoformat()[:length]
+            return period_of(_first_day(value), grid)
         moment = datetime.fromisoformat(value)
-        return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date().isoformat()[:length]
+        return period_of((moment if moment.tzinfo is None else moment.astimezone(UTC)).date(), grid)
     except (ValueError, OverflowError):
         return None
 
 
 def _start(setting: str, value: str, grid: TimeGrid) -> date:
-    key = _written_key(value, grid) if len(value) == _KEY_LENGTH[grid] else None
-    if key is None:
-        example = "2026-11-30"[: _KEY_LENGTH[grid]]
+    if not is_period(value, grid):
+        example = period_of(date(2026, 11, 30), grid)
         raise SourceError(f"{setting}: write a {grid} as {example}")
-    return _first_day(key)
+    return _first_day(value)
 
 
 def _first_day(period: str) -> date:
-    return date.fromisoformat(period + "0001-01-01"[len(period) :])
+    written = _first_month(period) if _QUARTER.match(period) else period
+    return date.fromisoformat(written + "0001-01-01"[len(written) :])
+
+
+def _first_month(quarter: str) -> str:
+    return f"{quarter[:4]}-{3 * int(quarter[-1]) - 2:02}"
 
 
 def _periods(first: date, last: date, grid: TimeGrid) -> Iterator[str]:
-    length, moment, count = _KEY_LENGTH[grid], first, 0
+    moment, count = first, 0
     while moment <= last:
         count += 1
         if count > _MOST_PERIODS:
             raise SourceError(f"time_grid: more than {_MOST_PERIODS} periods are declared; use longer ones")
-        yield moment.isoformat()[:length]
+        yield period_of(moment, grid)
         try:
             moment = _next(moment, grid)
         except OverflowError:  # the calendar ends with the year 9999
@@ -110,7 +143,9 @@ def _periods(first: date, last: date, grid: TimeGrid) -> Iterator[str]:
 def _next(moment: date, grid: TimeGrid) -> date:
     if grid is TimeGrid.DAY:
         return moment + timedelta(days=1)
-    # From the first day of a period, this many days always end in the next one.
+    # From the first day of a period, this many days always end in the first month of the next one.
     if grid is TimeGrid.MONTH:
         return (moment + timedelta(days=31)).replace(day=1)
+    if grid is TimeGrid.QUARTER:
+        return (moment + timedelta(days=92)).replace(day=1)
     return (moment + timedelta(days=366)).replace(month=1, day=1)

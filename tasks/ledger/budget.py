@@ -168,7 +168,7 @@ def check_affordable(connection: Connection, account: str, corpus: str, partitio
         return
     rows = charges_of(connection, account, corpus, partition)
     for name, amount in amounts(loss, cap.composition).items():
-        left = cap.parts[name] - _counted_sum(rows, name, account)
+        left = cap.parts[name] - counted_sum(rows, name, account)
         if amount > left:
             raise UserError(
                 f"budget: {name} {exact_text(amount)} is more than the {exact_text(max(left, Fraction(0)))} left of "
@@ -179,7 +179,7 @@ def check_affordable(connection: Connection, account: str, corpus: str, partitio
 def check_joinable(connection: Connection, account: str) -> None:
     """Refuse another corpus on an account whose charges, added up as they are from then on, exceed its cap."""
     cap, rows = read_cap(connection, account), charges_of(connection, account)
-    spent = {} if cap is None else {name: _counted_sum(rows, name, account) for name in cap.parts}
+    spent = {} if cap is None else {name: counted_sum(rows, name, account) for name in cap.parts}
     if cap is not None and any(spent[name] > cap.parts[name] for name in spent):
         raise UserError(
             f"account: corpora that share {account} add up, and {_said(spent)} is spent of its cap {_said(cap.parts)}; "
@@ -202,7 +202,7 @@ def _account_lines(connection: Connection, account: str) -> Iterator[Line]:
             account=account,
             line=EVERYTHING if partition == EVERYTHING else partition,
             composition=None if cap is None else str(cap.composition),
-            is_overspent=any(_counted_sum(rows, name, account) > limit for name, limit in counted.items()),
+            is_overspent=any(counted_sum(rows, name, account) > limit for name, limit in counted.items()),
             **parts,
         )
 
@@ -218,14 +218,15 @@ def _check_spent(connection: Connection, account: str, cap: Cap) -> None:
     for corpus, partition in line_names(connection, account):
         rows = charges_of(connection, account, corpus, partition)
         is_first = read_cap(connection, account) is None
-        if is_first and cap.composition is Composition.PURE and _counted_sum(rows, "delta", account) != 0:
+        if is_first and cap.composition is Composition.PURE and counted_sum(rows, "delta", account) != 0:
             raise UserError(f"delta: {account} was charged at a delta that is not 0, which a pure cap does not count")
-        spent = {name: _counted_sum(rows, name, account) for name in cap.parts}
+        spent = {name: counted_sum(rows, name, account) for name in cap.parts}
         if any(spent[name] > limit for name, limit in cap.parts.items()):
             raise UserError(f"cap: {account} has spent {_said(spent)} already; set at least that")
 
 
-def _counted_sum(rows: list[Amounts], name: str, account: str) -> Fraction:
+def counted_sum(rows: list[Amounts], name: str, account: str) -> Fraction:
+    """The exact sum of one part of these charges. Raises UserError where an accepted gap did not state it."""
     spent = sum_of(rows, name)
     if spent is None:
         raise UserError(f"{name}: an accepted gap that {account} was charged for did not state it: count another part")

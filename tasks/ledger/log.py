@@ -17,6 +17,8 @@ from tasks.ledger.consistency import check_tables
 from tasks.ledger.database import creating, locked, open_engine, reading
 from tasks.ledger.designs import total_loss
 from tasks.ledger.export import certificate, write_certificate
+from tasks.ledger.foreseen import Foreseen, Need, needs_of
+from tasks.ledger.lineages import Lineage, lineages
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
@@ -66,6 +68,17 @@ class ReleaseLog:
         with reading(self._engine) as connection:
             of_corpus = select(RELEASE.c.release_key).join(PARTITION, PARTITION.c.version == RELEASE.c.version)
             return connection.execute(of_corpus.where(PARTITION.c.corpus == corpus)).first() is not None
+
+    def lineages(self, corpus: str) -> dict[str, Lineage]:
+        """What is known of each partition: newest version, its content, whether it was released."""
+        with reading(self._engine) as connection:
+            return lineages(connection, corpus)
+
+    def needs_of(self, charges: Sequence[Foreseen]) -> list[Need]:
+        """What these charges, were they made, would ask of each line of the accounts. Raises UserError."""
+        with reading(self._engine) as connection:
+            chain.check_witness(connection, self._home)
+            return needs_of(connection, charges)
 
     def find(self, question: Question) -> Sealed | None:
         """The sealed answer, if this question was asked before."""

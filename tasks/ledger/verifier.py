@@ -41,7 +41,7 @@ _TERMS = {
     "unit_support": ("any", "all"),
     "unit_rule": ("exact", "as_written", "folded"),
     "visibility": ("private", "public", "synthetic"),
-    "partition_by": ("all", "list", "year", "month", "day"),
+    "partition_by": ("all", "list", "year", "quarter", "month", "day"),
     "kind": ("cap", "corpus", "partition", "release", "gap"),
     "composition": ("pure", "approximate", "zcdp"),
 }

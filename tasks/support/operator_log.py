@@ -18,11 +18,11 @@ def logs_folder(home: Home) -> Path:
     return folder
 
 
-def note_for_operator(logs: Path, text: str) -> None:
-    """Append `text` with the time to LOGS/scoring.log, from any process; a full disk loses the note, never the run."""
+def note_for_operator(logs: Path, text: str, file: str = _FILE) -> None:
+    """Append `text` with the time to LOGS/FILE, from any process; a full disk loses the note, never the run."""
     entry = f"{datetime.now(UTC).isoformat()} {text.rstrip()}\n".encode(errors="backslashreplace")
     with suppress(OSError):
-        descriptor = os.open(logs / _FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+        descriptor = os.open(logs / file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
         try:
             os.write(descriptor, entry)  # one call: entries of several processes do not mix
         finally:

@@ -1,5 +1,6 @@
 """Declared lists and time grids."""
 
+import time
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.corpora import TimeGrid
-from tasks.corpora.partitions import partition_scheme, period_keys
+from tasks.corpora.partitions import is_over, partition_scheme, period_after, period_keys
+from tasks.corpora.problems import SourceError
+from tasks.ledger.clock import today
 from tasks.storage.home import Home
 
 
@@ -46,10 +49,19 @@ def test_a_unit_may_recur_in_time(tmp_path: Path, home: Home) -> None:
     }
 
 
+QUARTERS = dict(zip(range(1, 13), "111222333444", strict=True))
+
+
+def key_of(day: date, grid: TimeGrid) -> str:
+    """The period of a day, said in another way than the product does."""
+    if grid is TimeGrid.QUARTER:
+        return f"{day.isoformat()[:4]}-Q{QUARTERS[day.month]}"
+    return day.isoformat()[: {TimeGrid.YEAR: 4, TimeGrid.MONTH: 7, TimeGrid.DAY: 10}[grid]]
+
+
 @given(st.datetimes(), st.sampled_from(TimeGrid), st.integers(-23, 23))
 def test_every_way_to_write_a_time_gives_the_same_period(moment: datetime, grid: TimeGrid, hours: int) -> None:
-    length = {TimeGrid.YEAR: 4, TimeGrid.MONTH: 7, TimeGrid.DAY: 10}[grid]
-    expected = moment.date().isoformat()[:length]
+    expected = key_of(moment.date(), grid)
     assert period_keys(
         pa.array([moment.isoformat(), moment.date().isoformat()], pa.large_string()), grid
     ).to_pylist() == [
@@ -81,19 +93,67 @@ def test_text_may_be_as_coarse_as_the_grid() -> None:
     written = pa.array(["2026", "2026-05", "2026-05-06"], pa.large_string())
     assert period_keys(written, TimeGrid.YEAR).to_pylist() == ["2026", "2026", "2026"]
     assert period_keys(written, TimeGrid.MONTH).to_pylist() == [None, "2026-05", "2026-05"]
+    assert period_keys(written, TimeGrid.QUARTER).to_pylist() == [None, "2026-Q2", "2026-Q2"]
     assert period_keys(written, TimeGrid.DAY).to_pylist() == [None, None, "2026-05-06"]
+
+
+def test_a_quarter_may_be_written_as_its_key_where_quarters_are_meant() -> None:
+    written = pa.array(["2026-Q4", "2026-Q5", "2026-q4", "2026-Q4 "], pa.large_string())
+    assert period_keys(written, TimeGrid.QUARTER).to_pylist() == ["2026-Q4", None, None, None]
+    assert period_keys(written, TimeGrid.MONTH).to_pylist() == [None] * 4
+
+
+@pytest.mark.parametrize("first", ["2026-11", "2026", "2026-11-30", "2026-Q0"])
+def test_the_ends_of_a_grid_of_quarters_are_quarters(first: str) -> None:
+    grid = {"time_grid": "quarter", "first_period": first, "last_period": "2027-Q1", "partition_column": "d"}
+    with pytest.raises(SourceError, match="first_period: write a quarter as 2026-Q4"):
+        partition_scheme(corpus("x.csv", **grid))
+
+
+def test_periods_follow_each_other_and_are_over_on_the_day_after_their_last() -> None:
+    for grid, key, after, last_day in (
+        (TimeGrid.YEAR, "2026", "2027", date(2026, 12, 31)),
+        (TimeGrid.QUARTER, "2026-Q4", "2027-Q1", date(2026, 12, 31)),
+        (TimeGrid.MONTH, "2028-02", "2028-03", date(2028, 2, 29)),
+        (TimeGrid.DAY, "2026-03-29", "2026-03-30", date(2026, 3, 29)),
+    ):
+        assert period_after(key, grid) == after
+        assert [is_over(key, grid, day) for day in (last_day, last_day + timedelta(days=1))] == [False, True]
+
+
+# In New York clocks went forward on 2026-03-08 and back on 2026-11-01; Apia is at +13 all year.
+AROUND_CLOCK_CHANGES = ("2026-03-08T02:30:00", "2026-03-08T23:59:59-04:00", "2026-11-01T01:30:00-05:00", "2026-11-01")
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Apia", "UTC"])
+def test_the_clock_of_the_machine_moves_no_record_to_another_period(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        texts = pa.array(AROUND_CLOCK_CHANGES, pa.large_string())
+        moments = pa.array([datetime(2026, 11, 1, 23, 59, 59), datetime(2026, 3, 8, 2, 30)], pa.timestamp("ms"))
+        zoned = moments.cast(pa.timestamp("ms", "America/New_York"))
+        assert period_keys(texts, TimeGrid.DAY).to_pylist() == ["2026-03-08", "2026-03-09", "2026-11-01", "2026-11-01"]
+        for column in (moments, zoned):
+            assert period_keys(column, TimeGrid.DAY).to_pylist() == ["2026-11-01", "2026-03-08"]
+        whole_year = {"first_period": "2026-01-01", "last_period": "2026-12-31", "partition_column": "d"}
+        assert len(partition_scheme(corpus("x.csv", time_grid="day", **whole_year)).keys) == 365
+        assert today() == datetime.now(UTC).date()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @given(st.dates(date(1, 1, 1), date(9999, 12, 31)), st.integers(0, 900))
 def test_a_grid_holds_every_day_between_its_ends(first: date, days: int) -> None:
     last = min(first.toordinal() + days, date.max.toordinal())
-    for grid, length in ((TimeGrid.YEAR, 4), (TimeGrid.MONTH, 7), (TimeGrid.DAY, 10)):
+    for grid in TimeGrid:
         ends = {
-            "first_period": first.isoformat()[:length],
-            "last_period": date.fromordinal(last).isoformat()[:length],
+            "first_period": key_of(first, grid),
+            "last_period": key_of(date.fromordinal(last), grid),
         }
         scheme = partition_scheme(corpus("x.csv", partition_column="d", time_grid=grid, **ends))
-        each_day = (date.fromordinal(day).isoformat()[:length] for day in range(first.toordinal(), last + 1))
+        each_day = (key_of(date.fromordinal(day), grid) for day in range(first.toordinal(), last + 1))
         assert list(scheme.keys) == list(dict.fromkeys(each_day))
 
 
