@@ -256,6 +256,7 @@ def train(rank: int, arguments: argparse.Namespace, meeting: str) -> None:
         rounds += 1
     if rank == 0:
         model.save_pretrained(arguments.out)
+        tokenizer.backend_tokenizer.no_truncation()  # what was set while training is no part of the model
         tokenizer.save_pretrained(arguments.out)
         facts = {name: str(value) for name, value in vars(arguments).items() if name not in PATHS}
         facts |= {"review_sentences": arguments.sentiment is not None}

@@ -17,7 +17,7 @@ TRAINING = Path(__file__).parents[3] / "training" / "nli_mini"
 RUN = 5  # words in a row
 
 
-@pytest.mark.parametrize(("source", "least"), [("snli_dev", 0.85), ("mnli_dev", 0.73), ("scitail_dev", 0.86)])
+@pytest.mark.parametrize(("source", "least"), [("snli_dev", 0.88), ("mnli_dev", 0.75), ("scitail_dev", 0.89)])
 def test_the_packaged_model_keeps_its_accuracy_on_public_pairs(shared_dir: Path, source: str, least: float) -> None:
     """Some 400 to 500 pairs, evenly over the sorted test split: the same every time, so nothing is left to chance."""
     table = pl.read_parquet(shared_dir / "data" / "nli_pairs.parquet")
@@ -33,12 +33,12 @@ def test_the_packaged_model_keeps_its_accuracy_on_public_pairs(shared_dir: Path,
 
 
 def test_the_packaged_model_gets_no_worse_on_statements_about_reviews() -> None:
-    """Version 1 is right on 0.561 (0.505 to 0.616), recall 0.472: the floors guard that, and no judge is claimed."""
+    """Version 2 is right on 0.620 (0.564 to 0.673), recall 0.528: the floors guard that, and no judge is claimed."""
     accuracy, recall = accuracy_and_recall(read_pairs(REVIEW_STATEMENTS))
     assert accuracy.value is not None
     assert recall.value is not None
-    assert accuracy.value >= 0.54, f"{accuracy.value:.3f}, 95 % interval {accuracy.interval}"
-    assert recall.value >= 0.45, f"{recall.value:.3f}, 95 % interval {recall.interval}"
+    assert accuracy.value >= 0.60, f"{accuracy.value:.3f}, 95 % interval {accuracy.interval}"
+    assert recall.value >= 0.50, f"{recall.value:.3f}, 95 % interval {recall.interval}"
 
 
 def test_the_statements_about_reviews_are_many_distinct_and_of_both_kinds() -> None:
