@@ -9,7 +9,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
 from tasks.audits.progress import listening
 
-_STEP = 10  # percent: no count and no duration can be read from it, and a stage makes few calls
+_STEP = 10  # percent, every step told in its turn: how many are told at once would speak of how much there is to score
 
 
 @contextmanager
@@ -19,17 +19,16 @@ def progress_shown(stage: str, partition: str) -> Iterator[None]:
     A server that cannot show it does not stop the audit.
     """
     artifact: UUID | None = None
-    shown = 0.0
+    shown = 0
     with suppress(Exception):  # of Prefect's client, whatever it raises: the artifact is a courtesy
         artifact = cast(UUID, create_progress_artifact(0.0, key=stage, description=f"{stage} {partition}"))
 
     def hear(heard: str, share: float) -> None:
         nonlocal shown
-        done = float(int(100 * share) // _STEP * _STEP)
-        if artifact is not None and heard == stage and done > shown:
-            shown = done
+        while artifact is not None and heard == stage and shown + _STEP <= 100 * share:
+            shown += _STEP
             with suppress(Exception):  # as above
-                update_progress_artifact(artifact, done)
+                update_progress_artifact(artifact, float(shown))
 
     with listening(hear):
         yield

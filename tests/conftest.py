@@ -30,6 +30,7 @@ def shared_dir() -> Path:
 ONE_PROCESS = {"engine", "wheel", "worker_environment"}  # fixtures that are made once a run, whatever it costs
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """For pytest-xdist: a file stays in one process, and so do all tests of the language model and of worker machines.
 

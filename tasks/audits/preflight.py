@@ -17,7 +17,7 @@ from tasks.support.placement import describe_model
 
 
 def preflight(settings: AuditSettings, home: Home) -> None:
-    """Mechanism and its parameters, proposer, model, corpus scheme and account. Raises UserError by name."""
+    """Mechanism and its parameters, proposer, model, corpus scheme, account, databases. Raises UserError by name."""
     check_mechanism(settings.mechanism)
     check_report(settings, home)
     candidates = foresee(settings, home)
@@ -27,6 +27,16 @@ def preflight(settings: AuditSettings, home: Home) -> None:
     log.check_corpus(settings)
     # before registration, which fixes the unit for ever
     log.check_countable(settings.account_name, settings.visibility, total_loss(groups))
+    check_databases_are_ours(home)
+
+
+def check_databases_are_ours(home: Home) -> None:
+    """Refuse a database that a newer privcert built: nothing could be published. Raises UserError by name."""
+    from tasks.reporting.database import read_origin  # late: DuckDB is needed by no other check
+    from tasks.reporting.places import operator_database, release_database
+
+    for database in (release_database(home), operator_database(home)):
+        read_origin(database)
 
 
 def check_mechanism(name: str) -> None:

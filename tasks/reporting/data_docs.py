@@ -6,14 +6,18 @@ link nine other hosts and show observed values. A function of suites and outcome
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.errors import UserError
 from tasks.reporting.validation import Validation, stated
 from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, remove_leftovers, write_bytes
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
 from tasks.storage.locks import one_writer
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 PAGE = "index.html"
 Table = dict[str, Any]
@@ -78,11 +82,18 @@ def _read(path: Path) -> list[Table]:
 
 
 def _render(title: str, subjects: Mapping[str, Sequence[Table]], *, counts: bool) -> bytes:
+    return _template().render(title=title, subjects=subjects, counts=counts).encode()
+
+
+@cache
+def _template() -> "Template":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("tasks.reporting")
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("tasks.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    page = environment.get_template("data_docs.html")
-    return page.render(title=title, subjects=subjects, counts=counts).encode()
+    return environment.get_template("data_docs.html")

@@ -9,8 +9,8 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,10 @@ from warehouse.views import Expectation, Value, View
 
 if TYPE_CHECKING:
     import great_expectations as gx
-    import pandas as pd
-    from great_expectations.datasource.fluent.pandas_datasource import DataFrameAsset
 
-_passed: "dict[tuple[str, bool], tuple[Outcome, ...]]" = {}
-"""What passed in this process, by digest and whether rows were counted: the same rows pass the same suite again."""
+_passed: "dict[tuple[str, str, bool], tuple[str, tuple[Outcome, ...]]]" = {}
+"""What each view passed last in this process, by folder, name and whether rows were counted: the digest of suite and
+rows, and the outcomes. The same rows pass the same suite again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,16 @@ class InvalidWarehouseError(Exception):
 
 def stated(expectation: Expectation) -> str:
     """'expect_column_values_to_not_be_null of n', without any value."""
+    columns = [] if expectation.type == "expect_table_columns_to_match_ordered_list" else columns_of(expectation)
+    return f"{expectation.type} of {' and '.join(columns)}" if columns else expectation.type
+
+
+def columns_of(expectation: Expectation) -> list[str]:
+    """The columns that it names, in its order."""
     kwargs = expectation.kwargs
     columns = [kwargs[name] for name in ("column", "column_A", "column_B") if name in kwargs]
     listed = kwargs.get("column_list")
-    if isinstance(listed, list) and expectation.type != "expect_table_columns_to_match_ordered_list":
-        columns += listed
-    return f"{expectation.type} of {' and '.join(map(str, columns))}" if columns else expectation.type
+    return [str(column) for column in [*columns, *(listed if isinstance(listed, list) else [])]]
 
 
 def validate_views(
@@ -84,26 +87,27 @@ def validate_views(
     counts: also how many rows were checked and are wrong (private tables only).
     Raises InvalidWarehouseError when a view fails, after all were looked at.
     """
-    context: gx.data_context.EphemeralDataContext | None = None
-    validations = []
-    for view in (view for view in views if view.expectations):
-        suite = [Expectation(one.type, _kwargs(connection, one)) for one in view.expectations]
-        rows = connection.sql(f"select * from {view.qualified}").to_arrow_table()  # noqa: S608
-        digest = _digest(view, suite, rows)
-        outcomes = _passed.get((digest, counts))
-        if outcomes is None:
-            context = context or _context()
-            assets = context.data_sources.add_or_update_pandas(view.name)
-            found = _evaluate(
-                assets.add_dataframe_asset(view.name), connection.from_arrow(rows).df(), suite, counts=counts
-            )
-            outcomes = tuple(_outcome(one, found.get(at)) for at, one in enumerate(view.expectations))
-        validations.append(Validation(view, outcomes))
-        if not validations[-1].failed:
-            _passed[digest, counts] = outcomes
+    validations = [_validated(connection, view, counts=counts) for view in views if view.expectations]
     if any(validation.failed for validation in validations):
         raise InvalidWarehouseError(validations)
     return validations
+
+
+def _validated(connection: duckdb.DuckDBPyConnection, view: View, *, counts: bool) -> Validation:
+    """Everything that the view holds is read and compared by digest; only what passed as it is now is not run again."""
+    suite = _with_numbers(connection, view.expectations)
+    rows = connection.sql(f"select * from {view.qualified}").to_arrow_table()  # noqa: S608
+    name, digest = (view.folder, view.name, counts), _digest(view, suite, rows)
+    known, outcomes = _passed.get(name, ("", ()))
+    if known != digest:
+        found = _evaluate(rows, suite, counts=counts)
+        outcomes = tuple(  # of the suite as it is written, without the numbers that its queries gave
+            replace(found[at], expectation=one) if at in found else Outcome(one, passed=False)
+            for at, one in enumerate(view.expectations)
+        )
+        if all(outcome.passed for outcome in outcomes):
+            _passed[name] = (digest, outcomes)
+    return Validation(view, outcomes)
 
 
 def _context() -> "gx.data_context.EphemeralDataContext":
@@ -127,33 +131,59 @@ def _context() -> "gx.data_context.EphemeralDataContext":
     return get_context(mode="ephemeral", project_config=settings)
 
 
-def _evaluate(
-    asset: "DataFrameAsset", frame: "pd.DataFrame", suite: Sequence[Expectation], *, counts: bool
-) -> dict[int, Any]:
-    """Great Expectations' result of each expectation, by its place in the suite; what it dropped unseen is missing."""
+def _evaluate(rows: pa.Table, suite: Sequence[Expectation], *, counts: bool) -> dict[int, Outcome]:
+    """The outcome of each expectation, by its place in the suite; what Great Expectations dropped unseen is missing.
+
+    Without a row, what is said of each row holds, and is not asked: the other expectations look at what is missing.
+    """
+    vacuous = {at for at, one in enumerate(suite) if not len(rows) and _speaks_of_each_row(one, rows.column_names)}
+    found = _ask(rows, {at: one for at, one in enumerate(suite) if at not in vacuous}, counts=counts)
+    none = 0 if counts else None
+    return found | {at: Outcome(suite[at], passed=True, checked=none, unmet=none) for at in vacuous}
+
+
+def _speaks_of_each_row(expectation: Expectation, columns: Sequence[str]) -> bool:
+    """Known, well-formed, and about single rows of columns that are there."""
+    from great_expectations.exceptions import ExpectationNotFoundError
+    from great_expectations.expectations import expectation as kinds
+    from great_expectations.expectations.registry import get_expectation_impl
+
+    by_row = (kinds.ColumnMapExpectation, kinds.ColumnPairMapExpectation, kinds.MulticolumnMapExpectation)
+    try:
+        kind = get_expectation_impl(expectation.type)
+        kind(**expectation.kwargs)
+    except (ExpectationNotFoundError, ValueError):  # pydantic's error is a ValueError
+        return False
+    return issubclass(kind, by_row) and set(columns_of(expectation)) <= set(columns)
+
+
+def _ask(rows: pa.Table, suite: Mapping[int, Expectation], *, counts: bool) -> dict[int, Outcome]:
+    """Great Expectations' own outcomes. In a context of its own: one that is shared remembers metrics by name."""
     from great_expectations import ExpectationSuite
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
-    batch = asset.add_batch_definition_whole_dataframe("all").get_batch(batch_parameters={"dataframe": frame})
+    if not suite:
+        return {}
+    asset = _context().data_sources.add_pandas("rows").add_dataframe_asset("rows")
+    frame = rows.to_pandas(strings_to_categorical=True, date_as_object=False)  # texts as codes: cheap to copy
+    batch = asset.get_batch(asset.build_batch_request({"dataframe": frame}))
     configured = [
         ExpectationConfiguration(type=one.type, kwargs=dict(one.kwargs), meta={"place": at})
-        for at, one in enumerate(suite)
+        for at, one in suite.items()
     ]
     wanted = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
     try:
         result = batch.validate(
-            ExpectationSuite(name=asset.name, expectations=configured),
-            result_format=wanted if counts else "BOOLEAN_ONLY",
+            ExpectationSuite(name="rows", expectations=configured), result_format=wanted if counts else "BOOLEAN_ONLY"
         )
     except Exception:  # may quote values of rows; every expectation then counts as not met
         return {}
-    return {one.expectation_config.meta["place"]: one for one in result.results}
+    answers = {one.expectation_config.meta["place"]: one for one in result.results}
+    return {at: _outcome(suite[at], answer) for at, answer in answers.items()}
 
 
 def _outcome(expectation: Expectation, found: Any) -> Outcome:
-    """Booleans and counts, never an observed value. An expectation that was dropped unseen is not met."""
-    if found is None:
-        return Outcome(expectation, passed=False)
+    """Booleans and counts, never an observed value."""
     numbers = [found.result.get(name) for name in ("element_count", "unexpected_count")]
     checked, unmet = (int(number) if number is not None else None for number in numbers)
     return Outcome(expectation, bool(found.success), checked, unmet)
@@ -174,13 +204,14 @@ def _library_version() -> str:
     return version("great-expectations")
 
 
-def _kwargs(connection: duckdb.DuckDBPyConnection, expectation: Expectation) -> dict[str, Value]:
-    return {key: _value(connection, value) for key, value in expectation.kwargs.items()}
+def _with_numbers(connection: duckdb.DuckDBPyConnection, stated: Sequence[Expectation]) -> list[Expectation]:
+    """The suite with, for each {"sql": QUERY}, the one number that QUERY gives; asked once, however often it stands."""
 
+    @lru_cache
+    def number(query: str) -> int:
+        return int(connection.execute(query).fetchall()[0][0])
 
-def _value(connection: duckdb.DuckDBPyConnection, value: Value) -> Value:
-    """The value itself, or for {"sql": QUERY} the one number that QUERY gives."""
-    if not isinstance(value, dict) or "sql" not in value:
-        return value
-    rows = connection.execute(str(value["sql"])).fetchall()
-    return int(rows[0][0])
+    def value(given: Value) -> Value:
+        return number(str(given["sql"])) if isinstance(given, dict) and "sql" in given else given
+
+    return [Expectation(one.type, {name: value(given) for name, given in one.kwargs.items()}) for one in stated]

@@ -43,7 +43,7 @@ def test_only_tens_of_percent_are_told_and_no_failure_of_the_server_stops_a_stag
         for share in (0.0, 0.04, 0.137, 0.139, 0.55, 0.5):
             report("score", share)
         report("ingest", 0.9)
-    assert told == [10.0, 50.0, 100.0]
+    assert told == [10.0 * step for step in range(1, 11)]  # as many for every content
     for name in ("create_progress_artifact", "update_progress_artifact"):
         monkeypatch.setattr(progress_artifact, name, unreachable)
     with progress_artifact.progress_shown("score", "all"):

@@ -2,40 +2,46 @@
 -- Reads: statements_at_thresholds, staging.releases.
 create view changes_between_releases as
 with
-asked as (
+-- A lineage: releases about one partition, whatever its version, that mean the same by support.
+lineages as (
     select
-        statements.*,
-        releases.sequence,
-        releases.unit_support,
-        releases.model_fingerprint,
-        releases.partition_version,
-        statements.decision = 'emit' as is_emitted
-    from statements_at_thresholds as statements
-    inner join staging.releases as releases on statements.release_key = releases.release_key
+        release_key,
+        sequence,
+        dense_rank() over (order by corpus, partition, unit, unit_support, model_fingerprint) as lineage
+    from staging.releases
 ),
 
--- A lineage: releases about one partition, whatever its version, that mean the same by support.
+-- Which two rows of that table are compared: by their numbers in it, since a window of whole rows is slow.
+pairs as (
+    select
+        statements.rowid as row_now,
+        lag(statements.rowid) over (
+            partition by lineages.lineage, statements.statement_id, statements.theta
+            order by lineages.sequence
+        ) as row_before
+    from statements_at_thresholds as statements
+    inner join lineages on statements.release_key = lineages.release_key
+),
+
 paired as (
     select
-        *,
-        lag(release_key) over lineage as release_key_before,
-        lag(question_key) over lineage as question_key_before,
-        lag(partition_version) over lineage as partition_version_before,
-        lag(version_number) over lineage as version_number_before,
-        lag(n) over lineage as n_before,
-        lag(mechanism) over lineage as mechanism_before,
-        lag(epsilon) over lineage as epsilon_before,
-        lag(is_emitted) over lineage as is_emitted_before,
-        lag(is_certified) over lineage as is_certified_before,
-        lag(certificate_units) over lineage as certificate_units_before,
-        lag(certificate) over lineage as certificate_before,
-        lag(margin_units) over lineage as margin_units_before,
-        lag(day) over lineage as day_before
-    from asked
-    window lineage as (
-        partition by corpus, partition, unit, unit_support, model_fingerprint, statement_id, theta
-        order by sequence
-    )
+        now.*,
+        before.release_key as release_key_before,
+        before.question_key as question_key_before,
+        before.version_number as version_number_before,
+        before.n as n_before,
+        before.mechanism as mechanism_before,
+        before.epsilon as epsilon_before,
+        before.is_certified as is_certified_before,
+        before.certificate_units as certificate_units_before,
+        before.certificate as certificate_before,
+        before.margin_units as margin_units_before,
+        before.day as day_before,
+        now.decision = 'emit' as is_emitted,
+        before.decision = 'emit' as is_emitted_before
+    from pairs
+    inner join statements_at_thresholds as now on pairs.row_now = now.rowid
+    inner join statements_at_thresholds as before on pairs.row_before = before.rowid
 )
 
 select
@@ -77,7 +83,7 @@ select
     question_key = question_key_before as is_noise_alone,
     case
         when question_key = question_key_before then 'the same question, asked again: noise alone'
-        when partition_version = partition_version_before
+        when version_number = version_number_before
             then 'the same records, asked otherwise: noise and margins alone'
         else 'other records, and fresh noise: noise alone moves certificates, too'
     end as note,
@@ -86,5 +92,4 @@ select
     day_before,
     day
 from paired
-where release_key_before is not null
 order by corpus, partition, release_key, theta, change, certificate_units desc, statement_id;

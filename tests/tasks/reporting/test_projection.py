@@ -176,12 +176,13 @@ def test_great_expectations_is_imported_only_when_something_is_built(home: Home)
 
 BROKEN = {
     "a certificate above n": (changed("certificates", certificate_units=1001), "a_to_be_greater_than_b"),
-    "a certificate of what was not selected": (changed("certificates", reason="not_selected"), "values_to_be_between"),
+    "a certificate of what was not selected": (changed("certificates", reason="not_selected"), "values_to_be_in_set"),
     "a reason that is none": (changed("certificates", certificate_units=0, reason=CANARY), "values_to_be_in_set"),
     "a composition that is none": (changed("budgets", composition=CANARY), "values_to_be_in_set"),
     "a zcdp account without rho": (changed("budgets", composition="zcdp"), "values_to_not_be_null"),
     "a negative certificate": (changed("certificates", certificate_units=-1), "values_to_be_between"),
     "a statement twice": (changed("certificates", statement_id="same"), "compound_columns_to_be_unique"),
+    "a certificate of no release": (changed("certificates", release_key=CANARY), "table_row_count_to_equal"),
     "a candidate that is missing": (changed("releases", candidates=7), "pair_values_to_be_equal"),
     "no certificates at all": (
         replace(changed("charges"), certificates=few_releases().certificates.slice(0, 0)),
