@@ -46,7 +46,7 @@ contracts:
 	$(BIN)/lint-imports
 
 tests:
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
 
 # the data dictionary, and the documentation as a site that opens from the disk: site/index.html
 docs: setup

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from beside import BesideEachOther, in_order
 from running_engine import cuda_device, cuda_engine, engine, language_model, language_server, shared_key  # noqa: F401 (fixtures)
 from worker_machines import cluster, wheel, worker_environment  # noqa: F401 (fixtures)
 
@@ -27,20 +28,11 @@ def shared_dir() -> Path:
     return path
 
 
-ONE_PROCESS = {"engine", "wheel", "worker_environment"}  # fixtures that are made once a run, whatever it costs
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For pytest-xdist: a file stays in one process, and so do all tests of the language model and of worker machines.
+    """What takes longest comes first, so that another process goes on with the rest meanwhile."""
+    in_order(items)
 
-    These come first: they take longest, and another process goes on with the rest meanwhile.
-    """
 
-    def group(item: pytest.Item) -> str:
-        dear = ONE_PROCESS.intersection(getattr(item, "fixturenames", ()))
-        return "language model and workers" if dear else str(item.path.relative_to(ROOT))
-
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
-    items.sort(key=lambda item: group(item) != "language model and workers")
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BesideEachOther:
+    """Which process of pytest-xdist runs what."""
+    return BesideEachOther(config, log)
