@@ -11,7 +11,8 @@ RUN uv venv /srv/worker && uv pip sync --no-cache --require-hashes --python /srv
 COPY . .
 RUN uv pip install --no-cache --no-deps --python /srv/worker . && \
     if [ "$ENGINE" = yes ]; then /srv/worker/bin/privcert engine install --folder /srv/engine --build "$BUILD"; fi && \
-    useradd --uid 10001 --create-home operator
+    useradd --uid 10001 --create-home operator && \
+    install --directory --owner 10001 --mode 0700 /home/operator/privcert
 USER 10001
 ENV PATH=/srv/worker/bin:$PATH PRIVCERT_ENGINE=/srv/engine
 CMD ["dask", "worker", "--nthreads", "1", "--resources", "GPU=1", "--no-dashboard"]

@@ -49,7 +49,7 @@ def print_survey(facts: Mapping[str, Any]) -> None:
 def print_backfill(results: Mapping[str, Any]) -> None:
     """Every partition with what came of it; budget; for the operator's eyes, pairs and changed records."""
     rows = [
-        [*_place(lot), _SAYS[lot[0]["standing"]], sum(row["n"] for row in lot), _emitted(lot), lot[0]["reason"] or ""]
+        [*_place(lot), _SAYS[lot[0]["standing"]], _units(lot), _emitted(lot), lot[0]["reason"] or ""]
         for lot in _lots(results["partitions"])
     ]
     print_table(["corpus", "partition", "standing", "n", "emitted", "reason"], rows)
@@ -86,6 +86,10 @@ def _effort(lot: Sequence[dict[str, Any]]) -> list[str]:
     if lot[0]["standing"] != "due":
         return ["", ""]
     return [str(lot[0]["pairs"]), "" if lot[0]["hours"] is None else str(lot[0]["hours"])]
+
+
+def _units(lot: Sequence[dict[str, Any]]) -> str:
+    return "" if lot[0]["n"] is None else str(sum(row["n"] for row in lot))
 
 
 def _emitted(lot: Sequence[dict[str, Any]]) -> str:

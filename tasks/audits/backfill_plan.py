@@ -1,6 +1,6 @@
 """What a backfill finds: which audits are due, partition by partition, and what they would cost. Nothing is spent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -121,11 +121,15 @@ def wanted_partitions(settings: AuditSettings, options: BackfillSettings, today:
 
 
 def plan_corpus(
-    asked: Asked, home: Home, options: BackfillSettings, staged: StagedCorpus, today: date
+    asked: Asked,
+    home: Home,
+    options: BackfillSettings,
+    staged: StagedCorpus,
+    known: Mapping[str, Lineage],
+    today: date,
 ) -> list[PlannedAudit]:
-    """Every wanted partition of one corpus, in order."""
+    """Every wanted partition of one corpus, in order. known: what the log has of it."""
     log, parts = ReleaseLog(home), {part.key: part for part in staged.partitions}
-    known = log.lineages(asked.settings.corpus)
     wanted = wanted_partitions(asked.settings, options, today)
     return [
         _Found(asked, home, log, parts[key], known.get(key)).planned(may_be_audited=over, changed=options.changed)
@@ -168,16 +172,19 @@ class _Found:
             return Standing.DUE, None
         if self.known.content_key != self.part.content_key:
             return (Standing.CHANGED if self.known.was_released else Standing.DUE), None
-        *older, newest = [self.log.find(self.asked.question(version)) for version in self.known.versions]
-        if newest is not None:
-            return Standing.SEALED, newest.release_key
-        # another audit had the changed records registered: this one is not charged again for that
-        return (Standing.CHANGED if any(older) else Standing.DUE), None
+        *older, newest = self.known.versions
+        sealed = self.log.find(self.asked.question(newest))
+        if sealed is not None:
+            return Standing.SEALED, sealed.release_key
+        # another audit had the changed records registered: this one is not charged again for that. An answer about no
+        # unit cost nothing and tells nothing
+        answered = any(version.n and self.log.find(self.asked.question(version)) for version in older)
+        return (Standing.CHANGED if answered else Standing.DUE), None
 
     def _records_before(self) -> int:
-        """Of the newest version that the log knows."""
+        """Of the newest version that something was released about, or that this audit asked before."""
         assert self.known is not None
-        version = self.known.versions[-1]
+        version = self.known.last_released or self.known.versions[-1]
         units = read_units(self.home.corpora / version.corpus / version.version)
         return int(pc.sum(units["records"]).as_py() or 0)
 

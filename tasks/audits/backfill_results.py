@@ -69,7 +69,7 @@ def _row(backfill: Backfill, log: ReleaseLog, number: int, planned: PlannedAudit
         "corpus": planned.corpus,
         "partition": planned.partition,
         "standing": standing,
-        "n": planned.n,
+        "n": planned.n if planned.standing in (Standing.DUE, Standing.SEALED) else None,  # public once registered
         "release_key": key,
         "emitted": None if key is None else _emitted(log, key, backfill.definition.theta),
         "reason": outcome.failure or planned.reason,

@@ -1,8 +1,8 @@
 """Look at the sources of a backfill: staged as they are read, compared with the log, nothing registered."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schemas.audit import AuditSettings
 from schemas.backfills import BackfillSettings
@@ -22,11 +22,15 @@ from tasks.support.placement import Place, place_of
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """One corpus. planned: its wanted partitions, in order. staged: its content, where an audit of it is due."""
+    """One corpus. planned: its wanted partitions, in order. staged: its content, where an audit of it is due.
+
+    seen: content keys of the newest registered versions when it was looked at, by partition; private.
+    """
 
     asked: Asked
     planned: tuple[PlannedAudit, ...]
     staged: StagedCorpus | None = None
+    seen: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @contextmanager
@@ -80,8 +84,9 @@ def _survey(
             staged = this.enter_context(staged_source(home, settings))
         except UserError as error:
             return unreadable(asked, error, alone=alone)
-        planned = tuple(plan_corpus(asked, home, options, staged, today()))
+        known = ReleaseLog(home).lineages(settings.corpus)
+        planned = tuple(plan_corpus(asked, home, options, staged, known, today()))
         if not due_of(planned):
             return Surveyed(asked, planned)
         staging.push(this.pop_all())
-        return Surveyed(asked, planned, staged)
+        return Surveyed(asked, planned, staged, {key: lineage.content_key for key, lineage in known.items()})

@@ -62,22 +62,18 @@ def audit_stage(run: Run, number: str) -> None:
 
 def publish_stage(run: Run) -> None:
     """Project the log once for all that is sealed: databases, certificate files and reports."""
-    from tasks.audits.publishing import publish, refresh_operator_database  # late: audits need no DuckDB before this
+    from tasks.audits.publishing import publish, refresh_operator_database, rejects_of_runs  # late: they need DuckDB
 
-    backfill, log = Backfill(run), ReleaseLog(run.home)
+    backfill, log, home = Backfill(run), ReleaseLog(run.home), run.home
     theta, made = backfill.definition.theta, backfill.made()
     sealed = [one.release_key for one in backfill.plan() if one.release_key is not None]
     for key in sealed:  # another threshold than the one that was asked before is free
         log.ask_threshold(key, theta)
     keys = [*sealed, *(str(next(iter(audit.notes().values()))["release_key"]) for audit in made)]
-    if keys:
-        rejects = {audit.proposal()[1]: audit.rejects() for audit in made}
-        publish(run.home, [(key, theta) for key in keys], rejects=rejects)
+    if keys:  # rejects of all runs: a backfill that was killed before this had some of them
+        publish(home, [(key, theta) for key in keys], rejects=rejects_of_runs(home))
     if made:
-        model = Asked.of(backfill.definition, run.home).model
-        for audit in made:
-            audit.save_summary(model.name, model.fingerprint)
-        refresh_operator_database(run.home)
+        refresh_operator_database(home)
 
 
 def is_stopped(home: str, backfill: str) -> bool:
@@ -107,7 +103,7 @@ def _register(home: Home, corpus: Surveyed, *, alone: bool) -> tuple[tuple[Plann
     # changed records are due where nothing was released about them, or where the operator said so
     settings = corpus.asked.settings.model_copy(update={"replace": True})
     try:
-        versions = ReleaseLog(home).register(settings, parts)
+        versions = ReleaseLog(home).register(settings, parts, corpus.seen)
     except UserError as error:
         return unreadable(corpus.asked, error, alone=alone).planned, {}
     known = zip(parts, versions, strict=True)
@@ -123,6 +119,8 @@ def _audit(backfill: Backfill, number: int) -> None:
     score_stage(audit, partition)
     with _sealing:
         certify_stage(audit, partition)
+        model = Asked.of(backfill.definition, backfill.run.home).model
+        audit.save_summary(model.name, model.fingerprint)
         backfill.save_outcome(number, Outcome(audit.run_id, is_sealed=True))
 
 

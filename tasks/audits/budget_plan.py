@@ -57,6 +57,7 @@ class OneMore:
 
 def one_more_of(settings: AuditSettings, home: Home) -> list[OneMore]:
     """An audit of this kind on each line of its account; the periods of a time grid share one line."""
+    ReleaseLog(home).check_corpus(settings)
     asked = Asked.of(settings, home)
     keys = declared_scheme(settings).keys[: 1 if settings.units_recur else None]
     charges = [Foreseen(settings.account_name, settings.corpus, key, settings.units_recur, asked.loss) for key in keys]
@@ -80,6 +81,8 @@ def _of_need(need: Need) -> OneMore:
 def _of_line(line: Line, loss: Loss) -> OneMore:
     if line.composition is None:
         raise _no_cap(line.account)
+    if loss.epsilon == 0 and Composition(line.composition) is not Composition.ZCDP:
+        raise UserError(f"rho: account {line.account} counts epsilon, of which rho says nothing; say --epsilon E")
     try:
         charge = amounts(loss, Composition(line.composition))
     except CompositionError as error:

@@ -42,10 +42,14 @@ def rebuild_everything(home: Home) -> list[Path]:
     """Every file of the release zone and the operator's database, from the log alone; rejects as runs remember them."""
     projection = ReleaseLog(home).project()
     wanted = [(row["release_key"], Decimal(row["theta"])) for row in projection.thresholds.to_pylist()]
-    runs = [Run(home, path.parent.name) for path in sorted(home.runs.glob("*/proposal.json"))]
-    rejects = {run.proposal()[1]: run.rejects() for run in runs}
-    files = publish(home, wanted, rejects=rejects, rebuild=True)
+    files = publish(home, wanted, rejects=rejects_of_runs(home), rebuild=True)
     return [*files, refresh_operator_database(home, rebuild=True)]
+
+
+def rejects_of_runs(home: Home) -> dict[str, list[dict[str, str | int]]]:
+    """What of released texts was no claim, as the runs remember it, by the public line about the proposer."""
+    runs = [Run(home, path.parent.name) for path in sorted(home.runs.glob("*/proposal.json"))]
+    return {run.proposal()[1]: run.rejects() for run in runs}
 
 
 def refresh_operator_database(home: Home, *, rebuild: bool = False) -> Path:

@@ -29,5 +29,5 @@ def expected_rate(home: Home, model: str) -> Decimal | None:
         if runs == _LAST_RUNS:
             break
     if seconds:
-        return Decimal(str(round(pairs / seconds, 3)))
+        return max(Decimal(str(round(pairs / seconds, 3))), Decimal("0.001"))
     return Decimal(PAIRS_PER_SECOND[model]) if model in PAIRS_PER_SECOND else None

@@ -35,7 +35,9 @@ def start_server(services: Services, port: int, folder: Path) -> str:
         raise UserError(f"port: something listens on {port} already; choose another")
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", LOOPBACK, "--port", str(port)]
     folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-    services.start("server", command, {"PREFECT_HOME": str(folder)})
+    # leases of runs survive a killed server: else the one slot of a deployment stays taken, and cancels all that is due
+    leases = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
+    services.start("server", command, {"PREFECT_HOME": str(folder), **leases})
     api = f"http://{LOOPBACK}:{port}/api"
     wait_until_answers(f"{api}/health", services, START_SECONDS)
     return api

@@ -13,20 +13,26 @@ from tasks.ledger.tables import PARTITION, RELEASE
 class Lineage:
     """One partition with all its versions, oldest first.
 
-    content_key: keyed hash of the newest version's content, private. was_released: something was released about a
-    version that had units; from then on other content is another version, and what is asked of it is charged anew.
+    content_key: keyed hash of the newest version's content, private. last_released: the newest version with units that
+    something was released about; from then on other content is another version, and what is asked of it is charged
+    anew.
     """
 
     versions: tuple[RegisteredPartition, ...]
     content_key: bytes
-    was_released: bool
+    last_released: RegisteredPartition | None
+
+    @property
+    def was_released(self) -> bool:
+        """Whether something was released about a version that had units."""
+        return self.last_released is not None
 
 
 def lineages(connection: Connection, corpus: str) -> dict[str, Lineage]:
     """By partition key; empty for a corpus that is not known."""
     released = set(
         connection.execute(
-            select(PARTITION.c.partition)
+            select(PARTITION.c.version)
             .join(RELEASE, RELEASE.c.version == PARTITION.c.version)
             .where(PARTITION.c.corpus == corpus, PARTITION.c.n > 0)
         ).scalars()
@@ -37,5 +43,7 @@ def lineages(connection: Connection, corpus: str) -> dict[str, Lineage]:
         before = found[row.partition].versions if row.partition in found else ()
         version = find_version(connection, row.version)
         versions = before if version is None else (*before, version)
-        found[row.partition] = Lineage(versions, bytes(row.content_key), row.partition in released)
+        earlier = found[row.partition].last_released if row.partition in found else None
+        last = version if row.version in released else earlier
+        found[row.partition] = Lineage(versions, bytes(row.content_key), last)
     return found

@@ -1,6 +1,6 @@
 """The release log of a home, as the rest of the product uses it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -37,13 +37,21 @@ class ReleaseLog:
         self._engine = open_engine(home.log_url)
         _create(self._engine, home)
 
-    def register(self, settings: CorpusSettings, staged: Sequence[registration.Staged]) -> list[RegisteredPartition]:
-        """Register the corpus and its staged partitions, all or none; the same content again is a no-op."""
+    def register(
+        self,
+        settings: CorpusSettings,
+        staged: Sequence[registration.Staged],
+        seen: Mapping[str, bytes] | None = None,
+    ) -> list[RegisteredPartition]:
+        """Register the corpus and its staged partitions, all or none; the same content again is a no-op.
+
+        seen: see registration.register_partitions.
+        """
         crash_point("before_register")
         with locked(self._engine) as connection:
             chain.check_witness(connection, self._home)
             registration.register_corpus(connection, self._home, settings)
-            registered = registration.register_partitions(connection, self._home, settings, staged)
+            registered = registration.register_partitions(connection, self._home, settings, staged, seen)
         crash_point("after_register")
         return registered
 

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -97,14 +97,23 @@ def scheme(settings: CorpusSettings) -> dict[str, object]:
 
 
 def register_partitions(
-    connection: Connection, home: Home, settings: CorpusSettings, staged: Sequence[Staged]
+    connection: Connection,
+    home: Home,
+    settings: CorpusSettings,
+    staged: Sequence[Staged],
+    seen: Mapping[str, bytes] | None = None,
 ) -> list[RegisteredPartition]:
     """Register what was staged as versions of its partitions, all or none; the same content again is a no-op.
+
+    seen: content keys of the newest versions, by partition, on which the caller's decision to register rests; where
+    another one was registered meanwhile, nothing is.
 
     Moves staged folders to corpora/CORPUS/VERSION once nothing is refused, and back on any error. Raises UserError for
     changed content without `replace`, and for units, records or texts that another partition or corpus has.
     """
     new = [part for part in staged if _is_new(connection, settings, part)]
+    if seen is not None:
+        _check_seen(connection, settings, new, seen)
     _check_units(connection, home, settings, new)
     _check_list(connection, home, settings, new)
     _check_membership(connection, home, settings, new)
@@ -129,6 +138,18 @@ def _is_new(connection: Connection, settings: CorpusSettings, staged: Staged) ->
             "--replace registers it as a new version on the same account"
         )
     return True
+
+
+def _check_seen(
+    connection: Connection, settings: CorpusSettings, new: Sequence[Staged], seen: Mapping[str, bytes]
+) -> None:
+    for part in new:
+        latest = _latest(connection, settings.corpus, part.key)
+        if (None if latest is None else latest.content_key) != seen.get(part.key):
+            raise UserError(
+                f"source: other content of partition {part.key} of {settings.corpus} was registered meanwhile; "
+                "nothing was registered or spent: run the same command again"
+            )
 
 
 def _add_version(

@@ -143,4 +143,5 @@ def metrics_text(collector: OperatorCollector) -> bytes:
 
 
 def _unfinished(runs: Path) -> int:
-    return sum(not (folder / "summary.json").exists() for folder in runs.iterdir() if folder.is_dir())
+    ends = ("summary.json", "options.yaml")  # the second: a backfill, whose audits have runs of their own
+    return sum(not any((run / end).exists() for end in ends) for run in runs.iterdir() if run.is_dir())

@@ -4,6 +4,7 @@ import datetime
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from fractions import Fraction
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,16 +13,21 @@ from backfills import QUARTERS, audit_due, backfill, by_quarter, new_backfill, s
 
 from schemas.backfills import BackfillSettings
 from schemas.errors import UserError
-from tasks.audits import backfill_survey
+from tasks.audits import backfill_survey, backfilling
 from tasks.audits.backfill_results import backfill_results
 from tasks.audits.backfill_survey import check_parallel
 from tasks.audits.backfilling import IncompleteBackfillError, check_complete, plan_stage
+from tasks.audits.budget_plan import one_more_on
+from tasks.audits.publishing import refresh_operator_database
+from tasks.audits.stages import run_audit
 from tasks.ledger import verifier
 from tasks.ledger.export import public_key
 from tasks.ledger.log import ReleaseLog
 from tasks.privacy import noise
+from tasks.privacy.accounting import Loss
+from tasks.reporting.metrics import OperatorCollector, metrics_text
 from tasks.storage.home import Home
-from tests.audits import KILLED, LIKES, capped, in_child, release_files, settings_for, write_corpus
+from tests.audits import KILLED, LIKES, capped, in_child, new_run, release_files, settings_for, write_corpus
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def test_every_quarter_is_audited_once_in_order_and_skipped_ever_after(home, cor
     assert standings(first) == dict.fromkeys(QUARTERS, "audited") | {"2026-Q3": "open"}
     assert released(home) == list(QUARTERS)
     assert spent(home) == "8"
-    assert {row["partition"]: row["n"] for row in first["partitions"]} == QUARTERS | {"2026-Q3": 0}
+    assert {row["partition"]: row["n"] for row in first["partitions"]} == QUARTERS | {"2026-Q3": None}
     assert [row["emitted"] is None for row in first["partitions"]] == [False] * 4 + [True]
     before = release_files(home)
     certificates = [content for name, content in before.items() if name.startswith("certificates/")]
@@ -193,6 +199,40 @@ def test_a_period_without_a_unit_is_skipped_and_audited_when_it_has_one(home, co
     assert standings(first)["2025-Q4"] == "empty"
     write_dated(corpus, {"2025-Q3": 20, "2025-Q4": 5, "2026-Q1": 20})
     assert standings(backfill(home, by_quarter(corpus)))["2025-Q4"] == "audited"
+
+
+def test_an_answer_about_no_unit_does_not_hold_back_a_period_whose_audit_was_interrupted(home, corpus):
+    definition = by_quarter(write_dated(corpus, {"2025-Q3": 20}), last="2025-Q4")
+    run_audit(new_run(capped(home), definition))  # of all that is declared, the empty quarter too
+    write_dated(corpus, {"2025-Q3": 20, "2025-Q4": 5})
+    plan_stage(new_backfill(home, definition))  # registered, and then killed
+    assert standings(backfill(home, definition)) == {"2025-Q3": "sealed", "2025-Q4": "audited"}
+    assert spent(home) == "4"
+
+
+def test_records_that_another_process_released_meanwhile_are_not_replaced(home, corpus):
+    definition = by_quarter(write_dated(corpus, TWO), last="2025-Q4")
+    with backfill_survey.surveyed(definition, BackfillSettings(), capped(home)) as (seen,):
+        write_dated(corpus, TWO, late={"2025-Q4": 3})
+        backfill(home, definition)
+        with pytest.raises(UserError, match="other content of partition 2025-Q4 of reviews was registered meanwhile"):
+            backfilling._register(home, seen, alone=True)
+    assert spent(home) == "4"
+    assert {part.number for part in ReleaseLog(home).partitions("reviews")} == {1}
+
+
+def test_audits_are_told_as_they_end_and_a_backfill_is_no_unfinished_run(home, corpus):
+    backfill(capped(home), by_quarter(write_dated(corpus, TWO), last="2025-Q4"))  # killed before it was published
+    assert len(list(home.runs.glob("*/summary.json"))) == 2
+    assert "privcert_runs_unfinished 0.0" in metrics_text(
+        OperatorCollector(home, lambda: refresh_operator_database(home), with_private=False)
+    ).decode()  # fmt: skip
+
+
+def test_rho_alone_is_no_cost_on_an_account_that_counts_epsilon(home, corpus):
+    backfill(capped(home), by_quarter(write_dated(corpus, TWO), last="2025-Q4"))
+    with pytest.raises(UserError, match="rho: account reviews counts epsilon"):
+        one_more_on("reviews", Loss(Fraction(0), Fraction(0), Fraction(1, 10)), home)
 
 
 def test_a_partition_that_fails_does_not_stop_the_others(home, corpus):
