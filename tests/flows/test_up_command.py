@@ -192,7 +192,8 @@ def test_up_and_deploy_say_what_they_need(privcert, monkeypatch):
     privcert("init")
     assert "PREFECT_API_URL: set it" in privcert("deploy").err
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    answer = privcert("deploy")
-    assert (answer.code, answer.err) == (2, "privcert: PREFECT_API_URL: no Prefect server answers there\n")
+    command = [PRIVCERT, "deploy"]  # in a process of its own: Prefect reads its settings once
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "privcert: PREFECT_API_URL: no Prefect server answers there\n")
     answer = privcert("up")
     assert answer.code == 2 and "PREFECT_API_URL: it names a server already" in answer.err
