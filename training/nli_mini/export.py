@@ -84,6 +84,14 @@ def _is_transposed(graph: onnx.GraphProto, name: str) -> bool:
     )
 
 
+def forget_origins(model: onnx.ModelProto) -> None:
+    """Drop what the exporter noted of the machine and the source lines, in place; nothing is computed from it."""
+    graph = model.graph
+    for part in (model, graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
+        del part.metadata_props[:]
+        part.doc_string = ""
+
+
 def open_session(path: Path) -> ort.InferenceSession:
     """A session on one thread; as in the product, int8 weights become fp32 once and activations are not rounded."""
     options = ort.SessionOptions()
@@ -159,6 +167,7 @@ def main() -> None:
     export_fp32(model, arguments.work / "model_fp32.onnx")
     proto = onnx.load(arguments.work / "model_fp32.onnx")
     quantise_weights(proto.graph)
+    forget_origins(proto)
     onnx.checker.check_model(proto)
     onnx.save(proto, arguments.out / "model.onnx")
     shutil.copyfile(arguments.model / "tokenizer.json", arguments.out / "tokenizer.json")

@@ -9,7 +9,7 @@ import pytest
 
 from tasks.support.checking import LabelledPair, Share, answers
 from tasks.support.labelled import read_pairs
-from tasks.support.nli import load_nli_mini
+from tasks.support.nli import load_nli_mini, nli_mini_files
 
 PAIRS = 400
 REVIEW_STATEMENTS = Path(__file__).with_name("review_statements.csv")
@@ -39,6 +39,12 @@ def test_the_packaged_model_gets_no_worse_on_statements_about_reviews() -> None:
     assert recall.value is not None
     assert accuracy.value >= 0.60, f"{accuracy.value:.3f}, 95 % interval {accuracy.interval}"
     assert recall.value >= 0.50, f"{recall.value:.3f}, 95 % interval {recall.interval}"
+
+
+def test_the_packaged_graph_tells_nothing_of_the_machine_that_made_it() -> None:
+    graph = nli_mini_files().model.read_bytes()
+    assert len(graph) < 30_000_000
+    assert b"site-packages" not in graph and b".py" not in graph
 
 
 def test_the_statements_about_reviews_are_many_distinct_and_of_both_kinds() -> None:
