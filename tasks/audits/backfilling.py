@@ -10,11 +10,13 @@ from schemas.errors import StageError, UserError
 from tasks.audits.backfill_plan import Asked, PlannedAudit, Standing
 from tasks.audits.backfill_record import Backfill, Outcome, Registered, report_changed
 from tasks.audits.backfill_survey import Surveyed, needs_of, surveyed, unreadable
+from tasks.audits.preflight import model_reference
 from tasks.audits.run import Run, open_run
 from tasks.audits.stages import certify_stage, partition_facts, propose_stage, score_stage
 from tasks.ledger.foreseen import check_together
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home
+from tasks.support.placement import describe_model
 
 _sealing = threading.Lock()  # audits are scored beside each other, and validated and sealed one after the other
 _SHOWN = 5  # partitions in one line
@@ -119,7 +121,7 @@ def _audit(backfill: Backfill, number: int) -> None:
     score_stage(audit, partition)
     with _sealing:
         certify_stage(audit, partition)
-        model = Asked.of(backfill.definition, backfill.run.home).model
+        model = describe_model(model_reference(audit.settings, audit.home), audit.home)
         audit.save_summary(model.name, model.fingerprint)
         backfill.save_outcome(number, Outcome(audit.run_id, is_sealed=True))
 

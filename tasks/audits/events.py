@@ -8,13 +8,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from schemas.errors import UserError
 from tasks.audits.run import Run
-from tasks.storage.atomic import PRIVATE_FILE
-from tasks.storage.home import PRIVATE_DIRECTORY
+from tasks.support.operator_log import append_for_operator
 
 FILE = "events.jsonl"
 TO_STDERR = "PRIVCERT_LOG_JSON"
@@ -32,7 +31,7 @@ def recorded(run: Run, stage: str, partition: str | None) -> Iterator[None]:
     except UserError:
         _append(run, stage, partition, "refused")
         raise
-    except BaseException:
+    except BaseException:  # an interrupt ends a stage too; it is noted, and goes on
         _append(run, stage, partition, "failed")
         raise
     _append(run, stage, partition, "ended")
@@ -47,13 +46,6 @@ def _append(run: Run, stage: str, partition: str | None, event: str) -> None:
         "event": event,
     }
     line = f"{json.dumps(fields)}\n"
-    folder = run.home.private / "logs"
-    with suppress(OSError):  # a full disk loses the line, never the run
-        folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-        descriptor = os.open(folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
-        try:
-            os.write(descriptor, line.encode())  # one call: lines of several processes do not mix
-        finally:
-            os.close(descriptor)
+    append_for_operator(run.home.private / "logs", line, FILE)
     if os.environ.get(TO_STDERR):
         sys.stderr.write(line)

@@ -1,15 +1,13 @@
 """What a stage may say when it fails: a public reason; the rest goes to the operator's log in the private zone."""
 
-import os
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeVar
 
 from schemas.errors import StageError, UserError
 from tasks.audits.events import recorded
 from tasks.audits.run import Run, open_run
-from tasks.storage.home import PRIVATE_DIRECTORY
+from tasks.support.operator_log import append_for_operator
 
 Result = TypeVar("Result")
 
@@ -36,9 +34,5 @@ def guarded(stage: Callable[..., Result], home: str, run_id: str, *arguments: st
 
 
 def _keep_for_operator(run: Run) -> None:
-    folder = run.home.private / "logs"
-    with suppress(OSError):  # a full disk must not turn a public reason into a private traceback
-        folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-        descriptor = os.open(folder / f"{run.run_id}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(traceback.format_exc())
+    # a full disk loses it: it must not turn a public reason into a private traceback
+    append_for_operator(run.home.private / "logs", traceback.format_exc(), f"{run.run_id}.log")
