@@ -1,8 +1,10 @@
-"""How much longer a warm `privcert audit` takes than an empty Prefect flow, with and without a running server.
+"""What Prefect costs a warm `privcert audit`, beside what it costs a flow that does nothing.
 
 usage: flow_overhead.py [--runs 5]
 
-Each measurement is a whole process. Prints medians, ratios and differences of pairs that ran one after the other.
+Each measurement is a whole process: the audit, the same stages in order without an orchestrator, and an empty flow.
+The overhead is the audit's time beyond the bare stages, in empty flows. Prints medians over triples that ran one after
+the other, with and without a running server.
 """
 
 import argparse
@@ -22,6 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 EMPTY = "from prefect import flow\n@flow(persist_result=False)\ndef empty() -> None: ...\nempty()\n"
+BARE = """
+import sys
+from tasks.audits.run import begin_run, open_run
+from tasks.audits.stages import run_audit
+run_audit(open_run(sys.argv[1], begin_run(*sys.argv[1:])))
+"""
 
 
 def main() -> None:
@@ -39,15 +47,16 @@ def main() -> None:
 
 
 def prepare(root: Path) -> list[str]:
-    """A small corpus, audited once so that the next run is warm; the command."""
+    """A small corpus, audited once so that the next run is warm; the command, and beside it the two peers' scripts."""
     texts = [f"The food was delicious on visit {number}." for number in range(500)]
     rows = {"id": [str(at) for at in range(500)], "author": [f"a{at % 100}" for at in range(500)], "text": texts}
     pq.write_table(pa.table(rows), root / "reviews.parquet")
     (root / "empty.py").write_text(EMPTY)
-    options = "--corpus demo --visibility synthetic --unit author --domain restaurant-reviews --model keyword"
-    numbers = "--statements 50 --epsilon 5 --theta 0.1 --json"
-    command = [str(Path(sys.executable).parent / "privcert"), "audit", str(root / "reviews.parquet")]
-    audit = [*command, *options.split(), *numbers.split()]
+    (root / "bare.py").write_text(BARE)
+    options = "corpus: demo, visibility: synthetic, unit: author, domain: restaurant-reviews, model: keyword"
+    numbers = "statements: 50, epsilon: 5, theta: 0.1"
+    (root / "audit.yaml").write_text(f"{{source: {root / 'reviews.parquet'}, {options}, {numbers}}}\n")
+    audit = [str(Path(sys.executable).parent / "privcert"), "audit", str(root / "audit.yaml"), "--json"]
     timed(audit, quiet(root))
     return audit
 
@@ -65,11 +74,12 @@ def quiet(root: Path) -> dict[str, str]:
     }
 
 
-def compare(root: Path, audit: list[str], environment: dict[str, str], runs: int) -> list[tuple[float, float]]:
-    """(seconds of the audit, seconds of the empty flow), pair by pair."""
+def compare(root: Path, audit: list[str], environment: dict[str, str], runs: int) -> list[tuple[float, float, float]]:
+    """(seconds of the audit, of its bare stages, of the empty flow), triple by triple."""
+    bare = [sys.executable, str(root / "bare.py"), str(root / "home"), str(root / "audit.yaml")]
     empty = [sys.executable, str(root / "empty.py")]
     timed(empty, environment)
-    return [(timed(audit, environment), timed(empty, environment)) for _ in range(runs)]
+    return [tuple(timed(command, environment) for command in (audit, bare, empty)) for _ in range(runs)]
 
 
 def timed(command: list[str], environment: dict[str, str]) -> float:
@@ -101,13 +111,13 @@ def server(root: Path) -> Iterator[str]:
         process.wait()
 
 
-def report(title: str, pairs: list[tuple[float, float]]) -> None:
-    """Medians, ratio and difference."""
-    audit, empty = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(one / other for one, other in pairs)
-    difference = statistics.median(one - other for one, other in pairs)
+def report(title: str, triples: list[tuple[float, float, float]]) -> None:
+    """Medians, and the overhead in empty flows."""
+    audit, bare, empty = (statistics.median(column) for column in zip(*triples, strict=True))
+    overhead = statistics.median((whole - stages) / nothing for whole, stages, nothing in triples)
     print(
-        f"{title}: warm audit {audit:.1f} s, empty flow {empty:.1f} s, ratio {ratio:.2f}, beyond it {difference:.1f} s"
+        f"{title}: warm audit {audit:.1f} s, its stages alone {bare:.1f} s, empty flow {empty:.1f} s; "
+        f"overhead {overhead:.2f} empty flows"
     )
 
 
