@@ -17,5 +17,7 @@ class BackfillSettings(BaseModel):
     """Files (path or fsspec URL with *, ? or [...]), each a corpus of its own, named after the file."""
     changed: bool = False
     """Audit partitions again whose records have changed since they were released; each is charged again."""
+    new_model: bool = False
+    """Audit partitions again that another build of the model has answered; each is charged again."""
     parallel: Whole = Field(default=1, ge=1, le=64)
     """How many audits are scored at the same time."""

@@ -3,7 +3,7 @@
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from tasks.audits.backfilling import audit_stage, plan_stage, publish_stage
+from tasks.audits.backfilling import guarded_audit, plan_stage, publish_stage
 from tasks.audits.guard import guarded
 
 
@@ -16,7 +16,7 @@ def plan_backfill(home: str, backfill: str) -> list[str]:
 @task(cache_policy=NO_CACHE, persist_result=False)
 def audit_partition(home: str, backfill: str, number: str) -> None:
     """One audit of the plan: propose, score, certify."""
-    guarded(audit_stage, home, backfill, number)
+    guarded_audit(home, backfill, number)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

@@ -12,8 +12,7 @@ from schemas.backfills import BackfillSettings
 from schemas.errors import StageError, UserError
 from tasks.audits.backfill_record import begin_backfill, write_options
 from tasks.audits.backfill_results import backfill_results
-from tasks.audits.backfilling import audit_stage, is_stopped, plan_stage, publish_stage
-from tasks.audits.guard import guarded
+from tasks.audits.backfilling import guarded_audit, is_stopped, plan_stage, publish_stage
 from tasks.audits.run import Run, open_run, write_request
 from tasks.storage.home import Home
 from tests.audits import DISLIKES, LIKES, settings_for
@@ -60,7 +59,7 @@ def audit_due(run: Run, due: list[str]) -> None:
     for number in due:
         if not is_stopped(str(run.home.root), run.run_id):
             with suppress(UserError, StageError):
-                guarded(audit_stage, str(run.home.root), run.run_id, number)
+                guarded_audit(str(run.home.root), run.run_id, number)
 
 
 def backfill(home: Home, definition: AuditSettings, *, published: bool = False, **options: object) -> dict:

@@ -25,7 +25,7 @@ COMMANDS = {
     "deploy": "Put the flows on the Prefect server of PREFECT_API_URL: work pools, deployments, schedules.",
     "up": "Run everything that schedules need on this machine.",
     "metrics": "Figures for the operator's Prometheus: budgets, runs and releases.",
-    "warehouse": "Rebuild, check or find the databases, which are projections of the release log.",
+    "warehouse": "Rebuild, check, find, push or pull the databases, which are projections of the release log.",
     "selfcheck": "Audit the noise of this installation against the privacy that it claims.",
     "version": "Print the version.",
 }

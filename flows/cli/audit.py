@@ -7,6 +7,7 @@ import click
 from flows.cli.options import json_option, settings_options
 from flows.cli.output import home_for, print_json
 from flows.cli.progress import progress_bar
+from flows.cli.server import server_named
 from schemas.audit import AuditSettings
 from schemas.building import build, read_settings_file
 
@@ -52,7 +53,7 @@ def run_flow(settings: AuditSettings, *, quiet: bool) -> dict[str, object]:
     preflight(settings, home)  # what is wrong with the request is said before a server starts
     use_private_prefect(home)
     request = write_request(home, settings)
-    with progress_bar(quiet=quiet):
+    with progress_bar(quiet=quiet), server_named():
         from flows.audit_support import audit_support
 
         run = audit_support(str(home.root), str(request))

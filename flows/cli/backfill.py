@@ -9,6 +9,7 @@ import click
 from flows.cli.options import EXACT, json_option, settings_options
 from flows.cli.output import home_for, present_home, print_json
 from flows.cli.progress import progress_bar
+from flows.cli.server import server_named
 from schemas.audit import AuditSettings
 from schemas.backfills import BackfillSettings
 from schemas.building import build, read_settings_file
@@ -80,7 +81,7 @@ def _backfill(path: Path, definition: AuditSettings, options: BackfillSettings, 
     use_private_prefect(home)
     options_file = write_options(home, options)
     incomplete: StageError | None = None
-    with progress_bar(quiet=as_json):
+    with progress_bar(quiet=as_json), server_named():
         from flows.backfill_support import backfill_support
 
         try:

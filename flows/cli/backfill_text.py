@@ -9,10 +9,11 @@ import click
 from flows.cli.output import print_table
 from flows.cli.summary import amounts_text, budget_text
 
-_TOLD_ONCE = ("sealed", "empty", "open")  # many in a row are one line
+_TOLD_ONCE = ("sealed", "other_model", "empty", "open")  # many in a row are one line
 _SAYS = {
     "due": "to be audited",
     "sealed": "sealed before, skipped",
+    "other_model": "answered by another build of the model, left so",
     "changed": "changed since its release, left as released",
     "empty": "no units, skipped",
     "open": "not over yet, skipped",
@@ -43,6 +44,7 @@ def print_survey(facts: Mapping[str, Any]) -> None:
     for missing in facts["missing"]:
         click.echo(f"missing     {missing}")
     _print_changed(facts["changed"])
+    _print_other_model(facts["partitions"])
     click.echo("dry run     nothing was spent or written")
 
 
@@ -58,6 +60,7 @@ def print_backfill(results: Mapping[str, Any]) -> None:
     operator = results["operator"]
     click.echo(f"operator    {operator['pairs_scored']} pairs scored, {operator['pairs_reused']} reused")
     _print_changed(operator["changed"])
+    _print_other_model(results["partitions"])
     if results["stopped"]:
         click.echo(f"stopped     {results['stopped']}")
     if not any(row["standing"] not in _TOLD_ONCE for row in results["partitions"]):
@@ -102,4 +105,14 @@ def _print_changed(changed: Sequence[Mapping[str, Any]]) -> None:
         click.echo(
             f"late        {one['corpus']} {one['partition']}: {one['records_when_released']} records when it was "
             f"released, {one['records']} now; --changed audits it again, and it is charged again"
+        )
+
+
+def _print_other_model(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The model's fingerprint has changed since: nothing is asked again by itself."""
+    number = sum(row["standing"] == "other_model" for row in rows)
+    if number:
+        click.echo(
+            f"model       {number} answered by another build of it; --new-model audits them again, and each is charged "
+            "again"
         )

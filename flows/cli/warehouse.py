@@ -1,5 +1,7 @@
 """privcert warehouse."""
 
+from pathlib import Path
+
 import click
 
 from flows.cli.options import json_option
@@ -8,7 +10,7 @@ from flows.cli.output import present_home, print_json, release_zone_in_use, shor
 
 @click.group(name="warehouse")
 def command() -> None:
-    """Rebuild, check or find the databases, which are projections of the release log.
+    """Rebuild, check, find, push or pull the databases, which are projections of the release log.
 
     Example: privcert warehouse rebuild
     """
@@ -67,3 +69,44 @@ def path(operator: bool, as_json: bool) -> None:
         print_json({"path": str(found)})
     else:
         click.echo(str(found))
+
+
+@command.command()
+@click.argument("url")
+@json_option
+def push(url: str, as_json: bool) -> None:
+    """Put release.duckdb at URL (s3, gs, az or abfs), for readers who pull it. Nothing private is read.
+
+    Example: privcert warehouse push s3://published/reviews/release.duckdb
+    """
+    from tasks.reporting.copies import push_database
+
+    origin = push_database(release_zone_in_use(), url)
+    if as_json:
+        print_json({"url": url, "chain_head": origin["chain_head"]})
+    else:
+        click.echo(url)
+
+
+@command.command()
+@click.argument("url")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to; by default where `privcert sql` looks, in the release zone of PRIVCERT_HOME.",
+)
+@json_option
+def pull(url: str, output: Path | None, as_json: bool) -> None:
+    """Fetch a release database that was pushed to URL, check it, and put it in the place of the old one.
+
+    Example: privcert warehouse pull s3://published/reviews/release.duckdb
+    """
+    from tasks.reporting.copies import place_for_pulled, pull_database
+    from tasks.storage.home import default_home
+
+    target = place_for_pulled(default_home()) if output is None else output.absolute()
+    origin = pull_database(url, target)
+    if as_json:
+        print_json({"path": str(target), "chain_head": origin["chain_head"], "built_by": origin["product_version"]})
+    else:
+        click.echo(short(target))

@@ -31,16 +31,21 @@ from tasks.support.placement import ModelFacts, describe_model
 class Standing(StrEnum):
     """Where a partition stands before a backfill.
 
-    `due`: to be audited. `sealed`: answered before. `changed`: its records are others than those that were released.
-    `empty`: no unit lies in it. `open`: its period is not over. `unreadable`: its source cannot be registered.
+    `due`: to be audited. `sealed`: answered before. `other_model`: answered before by another build of the model.
+    `changed`: its records are others than those that were released. `empty`: no unit lies in it. `open`: its period is
+    not over. `unreadable`: its source cannot be registered.
     """
 
     DUE = "due"
     SEALED = "sealed"
+    OTHER_MODEL = "other_model"
     CHANGED = "changed"
     EMPTY = "empty"
     OPEN = "open"
     UNREADABLE = "unreadable"
+
+
+ANSWERED = (Standing.SEALED, Standing.OTHER_MODEL)  # a release says what came of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ def plan_corpus(
     log, parts = ReleaseLog(home), {part.key: part for part in staged.partitions}
     wanted = wanted_partitions(asked.settings, options, today)
     return [
-        _Found(asked, home, log, parts[key], known.get(key)).planned(may_be_audited=over, changed=options.changed)
+        _Found(asked, home, log, parts[key], known.get(key)).planned(options, may_be_audited=over)
         for key, over in wanted.items()
     ]
 
@@ -147,13 +152,15 @@ class _Found:
     part: StagedPartition
     known: Lineage | None
 
-    def planned(self, *, may_be_audited: bool, changed: bool) -> PlannedAudit:
+    def planned(self, options: BackfillSettings, *, may_be_audited: bool) -> PlannedAudit:
         standing, key = self._standing()
-        if standing is Standing.CHANGED and changed:
-            standing = Standing.DUE
+        if (standing is Standing.CHANGED and options.changed) or (
+            standing is Standing.OTHER_MODEL and options.new_model
+        ):
+            standing, key = Standing.DUE, None
         if standing is Standing.DUE and not self.part.units:
             standing = Standing.EMPTY
-        if standing is not Standing.SEALED and not may_be_audited:
+        if standing not in ANSWERED and not may_be_audited:
             standing = Standing.OPEN
         return PlannedAudit(
             corpus=self.asked.settings.corpus,
@@ -167,7 +174,7 @@ class _Found:
         )
 
     def _standing(self) -> tuple[Standing, str | None]:
-        """Due, sealed or changed, and the key of the sealed answer."""
+        """Due, sealed, answered by another build or changed, and the key of the sealed answer."""
         if self.known is None:
             return Standing.DUE, None
         if self.known.content_key != self.part.content_key:
@@ -176,10 +183,16 @@ class _Found:
         sealed = self.log.find(self.asked.question(newest))
         if sealed is not None:
             return Standing.SEALED, sealed.release_key
+        other = self.log.find_by_another_build(self.asked.question(newest)) if newest.n else None
+        if other is not None:  # an upgrade asks nothing again by itself: it would be charged again
+            return Standing.OTHER_MODEL, other.release_key
         # another audit had the changed records registered: this one is not charged again for that. An answer about no
         # unit cost nothing and tells nothing
-        answered = any(version.n and self.log.find(self.asked.question(version)) for version in older)
+        answered = any(version.n and self._answered(self.asked.question(version)) for version in older)
         return (Standing.CHANGED if answered else Standing.DUE), None
+
+    def _answered(self, question: Question) -> bool:
+        return self.log.find(question) is not None or self.log.find_by_another_build(question) is not None
 
     def _records_before(self) -> int:
         """Of the newest version that something was released about, or that this audit asked before."""

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from schemas.values import decimal_text
-from tasks.audits.backfill_plan import PlannedAudit, Standing
+from tasks.audits.backfill_plan import ANSWERED, PlannedAudit, Standing
 from tasks.audits.backfill_record import Backfill
 from tasks.audits.backfill_survey import Surveyed
 from tasks.audits.results import line_facts
@@ -69,7 +69,7 @@ def _row(backfill: Backfill, log: ReleaseLog, number: int, planned: PlannedAudit
         "corpus": planned.corpus,
         "partition": planned.partition,
         "standing": standing,
-        "n": planned.n if planned.standing in (Standing.DUE, Standing.SEALED) else None,  # public once registered
+        "n": planned.n if planned.standing in (Standing.DUE, *ANSWERED) else None,  # public once registered
         "release_key": key,
         "emitted": None if key is None else _emitted(log, key, backfill.definition.theta),
         "reason": outcome.failure or planned.reason,

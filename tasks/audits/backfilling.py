@@ -10,6 +10,8 @@ from schemas.errors import StageError, UserError
 from tasks.audits.backfill_plan import Asked, PlannedAudit, Standing
 from tasks.audits.backfill_record import Backfill, Outcome, Registered, report_changed
 from tasks.audits.backfill_survey import Surveyed, needs_of, surveyed, unreadable
+from tasks.audits.events import recorded
+from tasks.audits.guard import guarded
 from tasks.audits.preflight import model_reference
 from tasks.audits.run import Run, open_run
 from tasks.audits.stages import certify_stage, partition_facts, propose_stage, score_stage
@@ -83,6 +85,12 @@ def is_stopped(home: str, backfill: str) -> bool:
     return Backfill(open_run(home, backfill)).stopped() is not None
 
 
+def guarded_audit(home: str, backfill: str, number: str) -> None:
+    """`audit_stage`, guarded; the operator's log of events names its partition."""
+    partition = Backfill(open_run(home, backfill)).plan()[int(number)].partition
+    guarded(audit_stage, home, backfill, number, partition=partition)
+
+
 def check_complete(home: str, backfill: str) -> None:
     """Raises IncompleteBackfillError, which names the partitions, where an audit failed or was not begun."""
     kept = Backfill(open_run(home, backfill))
@@ -117,9 +125,11 @@ def _register(home: Home, corpus: Surveyed, *, alone: bool) -> tuple[tuple[Plann
 def _audit(backfill: Backfill, number: int) -> None:
     partition, audit = backfill.plan()[number].partition, backfill.begin_audit(number)
     backfill.save_outcome(number, Outcome(audit.run_id))
-    propose_stage(audit)
-    score_stage(audit, partition)
-    with _sealing:
+    with recorded(audit, "propose", None):
+        propose_stage(audit)
+    with recorded(audit, "score", partition):
+        score_stage(audit, partition)
+    with _sealing, recorded(audit, "certify", partition):
         certify_stage(audit, partition)
         model = describe_model(model_reference(audit.settings, audit.home), audit.home)
         audit.save_summary(model.name, model.fingerprint)

@@ -1,25 +1,27 @@
 """What the suites on inputs look at: records and units of a version, and the verdicts on its texts, without a text."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from schemas.inputs import INPUT_ASKED, INPUT_RECORDS, INPUT_UNITS, INPUT_VERDICTS
+from schemas.records import RECORDS
 from schemas.statements import Statement
-from tasks.corpora.versions import read_units
+from tasks.corpora.versions import iterate_records, read_units, record_files
 from tasks.ledger.question import Question
 from tasks.storage.home import Home
+from tasks.storage.objects import AnyPath, StoredPath
 from tasks.support.bits import population_of_columns
 from tasks.support.cache import ScoreCache
-from tasks.support.texts import index_texts, record_files
+from tasks.support.texts import index_texts
 
 _STATEMENTS_AT_ONCE = 512
+_RECORDS_AT_ONCE = 10_000
 
 
-def check_inputs(question: Question, version_path: Path, home: Home) -> None:
+def check_inputs(question: Question, version_path: AnyPath, home: Home) -> None:
     """Run the suites on inputs. Raises UserError before anything is spent."""
     from tasks.reporting.inputs import validate_inputs  # late: Great Expectations takes seconds to import
 
@@ -34,7 +36,7 @@ def check_inputs(question: Question, version_path: Path, home: Home) -> None:
     validate_inputs(home, question.partition.version, tables)
 
 
-def _records(version_path: Path) -> pa.Table:
+def _records(version_path: AnyPath) -> pa.Table:
     columns = {
         "unit_index": ds.field("unit_index"),
         "record_id": ds.field("record_id"),
@@ -42,10 +44,17 @@ def _records(version_path: Path) -> pa.Table:
         "has_text": ds.field("text").is_valid(),
         "has_text_key": ds.field("text_key").is_valid(),
     }
-    return ds.dataset(record_files(version_path), format="parquet").to_table(columns=columns).cast(INPUT_RECORDS)
+    return _scanned(version_path, columns).cast(INPUT_RECORDS)
 
 
-def _units(version_path: Path) -> pa.Table:
+def _scanned(version_path: AnyPath, columns: Mapping[str, ds.Expression]) -> pa.Table:
+    if not isinstance(version_path, StoredPath):
+        return ds.dataset(record_files(version_path), format="parquet").to_table(columns=columns)
+    batches = (batch for table in iterate_records(version_path, _RECORDS_AT_ONCE) for batch in table.to_batches())
+    return ds.Scanner.from_batches(batches, schema=RECORDS, columns=columns).to_table()
+
+
+def _units(version_path: AnyPath) -> pa.Table:
     units = read_units(version_path)
     index = pa.array(range(len(units)), pa.int64())
     has_key = pc.is_valid(units["unit_key"])
@@ -53,7 +62,7 @@ def _units(version_path: Path) -> pa.Table:
 
 
 def _verdicts(
-    version_path: Path, statements: Sequence[Statement], fingerprint: str, home: Home
+    version_path: AnyPath, statements: Sequence[Statement], fingerprint: str, home: Home
 ) -> Iterator[dict[str, int]]:
     """One row a statement: over the distinct texts, how many verdicts are known, and how many support it."""
     keys, ids = index_texts(version_path).keys, [statement.statement_id for statement in statements]

@@ -17,8 +17,9 @@ from tasks.support.placement import describe_model
 
 
 def preflight(settings: AuditSettings, home: Home) -> None:
-    """Mechanism and its parameters, proposer, model, corpus scheme, account, databases. Raises UserError by name."""
+    """Mechanism and parameters, store, proposer, model, corpus scheme, account, databases. Raises UserError by name."""
     check_mechanism(settings.mechanism)
+    home.check_store()
     check_report(settings, home)
     candidates = foresee(settings, home)
     groups = groups_of(settings, Parameters.of(settings), candidates, n=1)  # no loss depends on n >= 1

@@ -33,6 +33,7 @@ def stage_and_register(home: Home, settings: CorpusSettings) -> tuple[StagedCorp
 @contextmanager
 def staged_source(home: Home, settings: CorpusSettings) -> Iterator[StagedCorpus]:
     """What the source holds, in folders that go when the block ends unless they were registered."""
+    home.check_store()
     log = ReleaseLog(home)
     log.check_corpus(settings)
     if log.has_released(settings.corpus):  # from then on a count of unreadable records never stops a run

@@ -84,7 +84,8 @@ class Run:
             model=model,
             model_fingerprint=fingerprint,
             started_at=started.isoformat(),
-            seconds=(datetime.datetime.now(datetime.UTC) - started).total_seconds(),
+            # a clock that was set back meanwhile: no duration is negative, and none must stop a publication
+            seconds=max(0.0, (datetime.datetime.now(datetime.UTC) - started).total_seconds()),
             partitions=tuple(
                 PartitionSummary.model_validate({"partition": name} | facts) for name, facts in self.notes().items()
             ),

@@ -4,8 +4,6 @@ They exchange files in the run's folder. What is worth keeping is content-addres
 finds it and does nothing twice.
 """
 
-from pathlib import Path
-
 from tasks.audits.inputs import check_inputs
 from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.progress import report
@@ -17,6 +15,7 @@ from tasks.corpora.staging import StagedCorpus, StagedPartition
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.statements.kept_domains import keep_domain
+from tasks.storage.objects import AnyPath
 from tasks.support.counts import bounded_support_counts, support_counts
 from tasks.support.placement import ModelFacts, Place, describe_model, place_of
 from tasks.support.scoring import score_version
@@ -100,7 +99,7 @@ def publish_stage(run: Run) -> None:
     report("publish", 1)
 
 
-def version_path(run: Run, partition: RegisteredPartition) -> Path:
+def version_path(run: Run, partition: RegisteredPartition) -> AnyPath:
     """Where the records of a registered version lie."""
     return run.home.corpora / partition.corpus / partition.version
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from sqlalchemy import Engine, func, insert, select
+from sqlalchemy import Connection, Engine, func, insert, select
 
 from schemas.corpora import CorpusSettings
 from schemas.errors import UserError
@@ -22,7 +22,8 @@ from tasks.ledger.lineages import Lineage, lineages
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
-from tasks.ledger.tables import HEAD, METADATA, PARTITION, RELEASE, THRESHOLD
+from tasks.ledger.tables import HEAD, KEEPER, METADATA, PARTITION, RELEASE, THRESHOLD
+from tasks.ledger.version_folders import VersionFolders
 from tasks.privacy.accounting import Loss
 from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
@@ -48,10 +49,20 @@ class ReleaseLog:
         seen: see registration.register_partitions.
         """
         crash_point("before_register")
+        folders = VersionFolders(self._home, settings.corpus)
+        if self._home.store is not None:  # uploads take long, and the lock is everybody's
+            with reading(self._engine) as connection:
+                new = registration.new_parts(connection, settings, staged)
+            folders.upload(part.path for part in new)
         with locked(self._engine) as connection:
-            chain.check_witness(connection, self._home)
-            registration.register_corpus(connection, self._home, settings)
-            registered = registration.register_partitions(connection, self._home, settings, staged, seen)
+            try:
+                chain.check_witness(connection, self._home)
+                registration.register_corpus(connection, self._home, settings)
+                registered = registration.register_partitions(connection, self._home, settings, staged, folders, seen)
+            except BaseException:  # an interrupt too: the transaction rolls back, so the folders must
+                folders.put_back()
+                raise
+        folders.remove_unregistered()
         crash_point("after_register")
         return registered
 
@@ -93,6 +104,12 @@ class ReleaseLog:
         with reading(self._engine) as connection:
             chain.check_witness(connection, self._home)
             return sealing.find_sealed(connection, question.release_key)
+
+    def find_by_another_build(self, question: Question) -> Sealed | None:
+        """What a model of the same name with another fingerprint answered to it, if it was asked."""
+        with reading(self._engine) as connection:
+            chain.check_witness(connection, self._home)
+            return sealing.find_by_another_build(connection, question)
 
     def check_affordable(self, question: Question) -> None:
         """Fail early, before anything is scored: the same check is made again when the answer is drawn."""
@@ -226,15 +243,35 @@ class ReleaseLog:
 
 
 def _create(engine: Engine, home: Home) -> None:
+    """Make what is missing of the log, unless it is another home's: then UserError."""
     with reading(engine) as connection:
-        exists = engine.dialect.has_table(connection, "head")
-        known = connection.execute(select(HEAD.c.ledger_id)).scalar_one_or_none() if exists else None
-    if known is None:
-        with creating(engine) as connection:
-            METADATA.create_all(connection)
-            if connection.execute(select(HEAD.c.ledger_id)).scalar_one_or_none() is None:
-                first = chain.genesis(home.ledger_id)
-                connection.execute(insert(HEAD).values(one=1, ledger_id=home.ledger_id, sequence=0, hash=first))
-            known = connection.execute(select(HEAD.c.ledger_id)).scalar_one()
-    if known != home.ledger_id:
-        raise UserError("the release log belongs to another home: check PRIVCERT_HOME and PRIVCERT_LOG_URL")
+        if engine.dialect.has_table(connection, KEEPER.name) and (known := _keeper(connection)) is not None:
+            _check_keeper(known, home)
+            return
+    with creating(engine) as connection:
+        METADATA.create_all(connection)
+        if connection.execute(select(HEAD.c.one)).first() is None:
+            first = chain.genesis(home.ledger_id)
+            connection.execute(insert(HEAD).values(one=1, ledger_id=home.ledger_id, sequence=0, hash=first))
+        if connection.execute(select(KEEPER.c.one)).first() is None:
+            connection.execute(insert(KEEPER).values(one=1, key_check=_key_check(home)))
+        _check_keeper(_keeper(connection), home)  # nothing is made where it refuses
+
+
+def _keeper(connection: Connection) -> tuple[str, bytes] | None:
+    """The ledger id, and what the key of the log's home makes of it; None before a log has both."""
+    both = select(HEAD.c.ledger_id, KEEPER.c.key_check).join(KEEPER, KEEPER.c.one == HEAD.c.one)
+    row = connection.execute(both).one_or_none()
+    return None if row is None else (row.ledger_id, row.key_check)
+
+
+def _check_keeper(known: tuple[str, bytes] | None, home: Home) -> None:
+    if known != (home.ledger_id, _key_check(home)):
+        raise UserError(
+            "the release log belongs to another home, or the home's hash.key is not its own: "
+            "check PRIVCERT_HOME and PRIVCERT_LOG_URL"
+        )
+
+
+def _key_check(home: Home) -> bytes:
+    return home.keyed_hash(b"release log", home.ledger_id.encode())

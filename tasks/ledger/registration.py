@@ -1,7 +1,6 @@
 """Corpora and partition versions: registered once, on an account that replacing or renaming never refills."""
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -18,8 +17,9 @@ from tasks.ledger.chain import append
 from tasks.ledger.charges import charge_gaps
 from tasks.ledger.question import RegisteredPartition
 from tasks.ledger.tables import CORPUS, PARTITION
-from tasks.storage.atomic import sync
-from tasks.storage.home import PRIVATE_DIRECTORY, Home
+from tasks.ledger.version_folders import VersionFolders
+from tasks.storage.home import Home
+from tasks.storage.objects import AnyPath
 
 
 class Staged(Protocol):
@@ -101,31 +101,32 @@ def register_partitions(
     home: Home,
     settings: CorpusSettings,
     staged: Sequence[Staged],
+    folders: VersionFolders,
     seen: Mapping[str, bytes] | None = None,
 ) -> list[RegisteredPartition]:
     """Register what was staged as versions of its partitions, all or none; the same content again is a no-op.
 
+    folders: of these staged folders; the caller puts them back where this transaction is rolled back.
     seen: content keys of the newest versions, by partition, on which the caller's decision to register rests; where
     another one was registered meanwhile, nothing is.
 
-    Moves staged folders to corpora/CORPUS/VERSION once nothing is refused, and back on any error. Raises UserError for
+    Gives staged folders their place, corpora/CORPUS/VERSION, once nothing is refused. Raises UserError for
     changed content without `replace`, and for units, records or texts that another partition or corpus has.
     """
-    new = [part for part in staged if _is_new(connection, settings, part)]
+    new = new_parts(connection, settings, staged)
     if seen is not None:
         _check_seen(connection, settings, new, seen)
     _check_units(connection, home, settings, new)
     _check_list(connection, home, settings, new)
     _check_membership(connection, home, settings, new)
-    moved: list[tuple[Path, Path]] = []
-    try:
-        for part in new:
-            _add_version(connection, home, settings, part, moved)
-    except BaseException:  # an interrupt too: the transaction rolls back, so the folders must
-        for before, after in reversed(moved):
-            after.rename(before)
-        raise
+    for part in new:
+        _add_version(connection, settings, part, folders)
     return [_registered(connection, _latest_required(connection, settings.corpus, part.key)) for part in staged]
+
+
+def new_parts(connection: Connection, settings: CorpusSettings, staged: Sequence[Staged]) -> list[Staged]:
+    """What registering would make a version of. Raises UserError for changed content without `replace`."""
+    return [part for part in staged if _is_new(connection, settings, part)]
 
 
 def _is_new(connection: Connection, settings: CorpusSettings, staged: Staged) -> bool:
@@ -152,20 +153,13 @@ def _check_seen(
             )
 
 
-def _add_version(
-    connection: Connection, home: Home, settings: CorpusSettings, staged: Staged, moved: list[tuple[Path, Path]]
-) -> None:
+def _add_version(connection: Connection, settings: CorpusSettings, staged: Staged, folders: VersionFolders) -> None:
     latest = _latest(connection, settings.corpus, staged.key)
-    version, number = secrets.token_hex(16), 1 if latest is None else latest.number + 1
-    target = home.corpora / settings.corpus / version
-    target.parent.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
-    staged.path.rename(target)  # before the commit: a crash leaves an unknown folder, never a missing one
-    moved.append((staged.path, target))
-    sync(target.parent)
+    number = 1 if latest is None else latest.number + 1
     body = {
         "corpus": settings.corpus,
         "partition": staged.key,
-        "version": version,
+        "version": folders.place(staged.path),  # before the commit: a crash leaves an unknown one, never a missing one
         "number": number,
         "n": staged.units,
     }
@@ -227,12 +221,12 @@ def _check_list(connection: Connection, home: Home, settings: CorpusSettings, ne
             raise UserError("partition: most of its records are already in another partition of this corpus")
 
 
-def _versions(connection: Connection, home: Home, settings: CorpusSettings) -> dict[str, list[Path]]:
+def _versions(connection: Connection, home: Home, settings: CorpusSettings) -> dict[str, list[AnyPath]]:
     """Partition key -> the folders of all its versions."""
     rows = connection.execute(
         select(PARTITION.c.partition, PARTITION.c.version).where(PARTITION.c.corpus == settings.corpus)
     )
-    found: dict[str, list[Path]] = {}
+    found: dict[str, list[AnyPath]] = {}
     for row in rows:
         found.setdefault(row.partition, []).append(home.corpora / settings.corpus / row.version)
     return found
@@ -261,7 +255,7 @@ def _check_membership(connection: Connection, home: Home, settings: CorpusSettin
         )
 
 
-def _shares_content(new: Sequence[Path], lots: Sequence[Sequence[Path]], corpora: Sequence[Sequence[Path]]) -> bool:
+def _shares_content(new: Sequence[Path], lots: Sequence[Sequence[Path]], corpora: Sequence[Sequence[AnyPath]]) -> bool:
     """Any record or long text of a corpus, or half of the texts, however short and whoever's."""
     known = [folder for folders in corpora for folder in folders]
     return shares_records(new, known) or any(most_texts_in_one(lot, corpora) for lot in lots)
@@ -269,16 +263,16 @@ def _shares_content(new: Sequence[Path], lots: Sequence[Sequence[Path]], corpora
 
 def _other_corpora(
     connection: Connection, home: Home, settings: CorpusSettings
-) -> tuple[list[list[Path]], list[list[Path]], list[Path]]:
+) -> tuple[list[list[AnyPath]], list[list[AnyPath]], list[AnyPath]]:
     """Folders by corpus: private ones on other accounts, public and synthetic ones; and the private with units."""
     rows = connection.execute(
         select(PARTITION.c.version, CORPUS.c.corpus, CORPUS.c.scheme, CORPUS.c.visibility)
         .join(CORPUS, CORPUS.c.corpus == PARTITION.c.corpus)
         .where(CORPUS.c.corpus != settings.corpus, CORPUS.c.account != settings.account_name)
     )
-    private: dict[str, list[Path]] = {}
-    public: dict[str, list[Path]] = {}
-    by_unit: list[Path] = []
+    private: dict[str, list[AnyPath]] = {}
+    public: dict[str, list[AnyPath]] = {}
+    by_unit: list[AnyPath] = []
     for row in rows:
         folder, is_private = home.corpora / row.corpus / row.version, row.visibility == Visibility.PRIVATE
         (private if is_private else public).setdefault(row.corpus, []).append(folder)

@@ -45,6 +45,18 @@ def find_sealed(connection: Connection, release_key: str) -> Sealed | None:
     return None if text is None else Sealed(release_key, json.loads(text), was_sealed=True)
 
 
+def find_by_another_build(connection: Connection, question: Question) -> Sealed | None:
+    """The newest sealed answer of a model of the same name whose fingerprint is another, all else asked alike."""
+    asked = question.defining()
+    of_version = select(RELEASE.c.release_key, RELEASE.c.payload).where(RELEASE.c.version == asked["partition_version"])
+    for row in connection.execute(of_version.order_by(RELEASE.c.sequence.desc())):
+        payload: Payload = json.loads(row.payload)
+        is_same = {**payload["question"], "model_fingerprint": question.model_fingerprint} == asked
+        if is_same and payload["described"]["model"] == question.model:
+            return Sealed(row.release_key, payload, was_sealed=True)
+    return None
+
+
 def seal(engine: Engine, home: Home, question: Question, counts: Sequence[int]) -> Sealed:
     """The one answer to `question`; draws and charges only when it was never asked.
 

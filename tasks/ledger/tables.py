@@ -31,6 +31,14 @@ HEAD = Table(
     Column("hash", String(64), nullable=False),
 )
 
+# One row: by what key the log knows its home; a log of an older version gets it when it is next opened.
+KEEPER = Table(
+    "keeper",
+    METADATA,
+    Column("one", Integer, primary_key=True),
+    Column("key_check", LargeBinary(32), nullable=False),  # keyed hash of the ledger id
+)
+
 # One row per act: cap, corpus, partition, release, gap.
 # hash = SHA-256(sequence, kind, day, account_tag, body_sha256, previous), see tasks/ledger/chain.py.
 ENTRY = Table(

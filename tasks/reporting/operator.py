@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from schemas.errors import UserError
 from schemas.releases import BUDGETS, CHARGES, Projection
 from schemas.runs import RunSummary
 from tasks.storage.home import Home
+from tasks.storage.objects import AnyPath
+from tasks.storage.parquet import read_parquet
 
 
 def _required(**kinds: pa.DataType) -> pa.Schema:
@@ -62,9 +63,9 @@ OPERATOR_SCHEMAS = {
 }
 
 
-def operator_sources(home: Home) -> list[Path]:
+def operator_sources(home: Home) -> list[AnyPath]:
     """The files that operator.duckdb is made of: run summaries, then quarantined records."""
-    return [*sorted(home.runs.glob("*/summary.json")), *sorted(home.corpora.glob("*/*/quarantine.parquet"))]
+    return [*sorted(home.runs.glob("*/summary.json")), *_quarantine_files(home)]
 
 
 def budget_tables(projection: Projection) -> dict[str, pa.Table]:
@@ -94,7 +95,7 @@ def operator_tables(projection: Projection, home: Home) -> dict[str, tuple[pa.Ta
     }
     tables = {name: pa.Table.from_pylist(content, OPERATOR_SCHEMAS[name]) for name, content in rows.items()}
     tables |= budget_tables(projection)
-    tables["quarantined_records"] = _quarantined(home.corpora.glob("*/*/quarantine.parquet"))
+    tables["quarantined_records"] = _quarantined(_quarantine_files(home))
     return {name: (table, OPERATOR_SCHEMAS[name]) for name, table in tables.items()}
 
 
@@ -128,11 +129,18 @@ def _unreadable(summary: RunSummary) -> list[dict[str, object]]:
     ]
 
 
-def _quarantined(paths: Iterable[Path]) -> pa.Table:
-    """Rows of corpora/CORPUS/VERSION/quarantine.parquet, under their corpus and version."""
+def _quarantine_files(home: Home) -> list[AnyPath]:
+    """corpora/CORPUS/VERSION/quarantine.parquet."""
+    if isinstance(home.corpora, Path):
+        return [*sorted(home.corpora.glob("*/*/quarantine.parquet"))]
+    return [path for path in home.corpora.objects() if path.name == "quarantine.parquet"]
+
+
+def _quarantined(paths: Iterable[AnyPath]) -> pa.Table:
+    """Their rows, under their corpus and version."""
     tables = [QUARANTINED_RECORDS.empty_table()]
-    for path in sorted(paths):
-        rows = pq.read_table(path, columns=["unit_id", "record_id", "status"])
+    for path in paths:
+        rows = read_parquet(path, columns=["unit_id", "record_id", "status"])
         corpus = pa.array([path.parent.parent.name] * len(rows), pa.string())
         version = pa.array([path.parent.name] * len(rows), pa.string())
         columns = [corpus, version, *(rows[name].cast(pa.string()) for name in rows.column_names)]

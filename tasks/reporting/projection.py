@@ -28,6 +28,7 @@ from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, remove_leftovers, r
 from tasks.storage.crash import crash_point
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
 from tasks.storage.locks import one_writer
+from tasks.storage.objects import AnyPath
 from warehouse.dictionary import meanings
 from warehouse.views import View, database_views
 
@@ -95,7 +96,7 @@ def release_marker(projection: Projection, home: Home) -> str:
 
 def operator_marker(projection: Projection, home: Home) -> str:
     """Changes when the operator's database must."""
-    sources = [(str(path.relative_to(home.private)), _stamp(path)) for path in operator_sources(home)]
+    sources = [_stamp(path, home) for path in operator_sources(home)]
     stated = [sorted(map(str, table.to_pylist())) for table in (projection.charges, projection.budgets)]
     return marker_of(database_views("operator", OPERATOR_SCHEMAS), sources, projection.chain_head, stated)
 
@@ -165,6 +166,9 @@ def _validate(home: Home, database: Path, connection: duckdb.DuckDBPyConnection,
     note_validation(home, database.name, validations)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: AnyPath, home: Home) -> tuple[str, tuple[int, ...]]:
+    """Changes when the content does; what lies in a store never changes."""
+    if not isinstance(path, Path):
+        return str(path), ()
     status = path.stat()
-    return status.st_size, status.st_mtime_ns
+    return str(path.relative_to(home.private)), (status.st_size, status.st_mtime_ns)

@@ -15,6 +15,8 @@ CRASH_POINTS = (
     "after_fill",
     "before_rename",
     "after_rename",
+    "before_put",
+    "after_put",
 )
 
 

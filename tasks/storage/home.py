@@ -5,12 +5,14 @@ import json
 import os
 import secrets
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemas.errors import UserError
 from tasks.storage.atomic import write_bytes
 from tasks.storage.locks import one_process
+from tasks.storage.objects import AnyPath, StoredPath
+from tasks.storage.store import check_store, claim_store, store_url
 
 PRIVATE_DIRECTORY = 0o700
 RELEASE_DIRECTORY = 0o755
@@ -30,11 +32,13 @@ class Home:
     root: the folder; `private/` and `release/` lie in it.
     ledger_id: random and public; names the release log that this home belongs to.
     on_purpose: made by `privcert init`; only such a home takes private corpora.
+    store: URL of the bucket and prefix where registered records and verdicts lie; None: in the folder like all else.
     """
 
     root: Path
     ledger_id: str
     on_purpose: bool
+    store: str | None = None
 
     @property
     def private(self) -> Path:
@@ -51,14 +55,14 @@ class Home:
         return open_to_analysts(self.release / name)
 
     @property
-    def corpora(self) -> Path:
+    def corpora(self) -> AnyPath:
         """Registered partition versions: corpora/CORPUS/VERSION/{records/*.parquet, units.parquet}."""
-        return _private_directory(self.private / "corpora")
+        return self._kept("corpora")
 
     @property
-    def scores(self) -> Path:
+    def scores(self) -> AnyPath:
         """Score cache, one folder a model fingerprint."""
-        return _private_directory(self.private / "scores")
+        return self._kept("scores")
 
     @property
     def runs(self) -> Path:
@@ -69,6 +73,14 @@ class Home:
     def log_url(self) -> str:
         """SQLAlchemy URL of the release log: PRIVCERT_LOG_URL (PostgreSQL), or a SQLite file in the private zone."""
         return os.environ.get("PRIVCERT_LOG_URL") or f"sqlite:///{self.private / 'release_log.sqlite'}"
+
+    def check_store(self) -> None:
+        """See that the store, where there is one, answers and is this home's. Raises UserError, StoreError."""
+        if self.store is not None:
+            check_store(self.store, self.ledger_id)
+
+    def _kept(self, name: str) -> AnyPath:
+        return _private_directory(self.private / name) if self.store is None else StoredPath(self.store) / name
 
     def keyed_hash(self, *parts: bytes) -> bytes:
         """HMAC-SHA-256 over length-prefixed parts under the home's key, 32 bytes. Stays in the private zone."""
@@ -84,17 +96,28 @@ class Home:
         return (self.private / "signing.key").read_bytes()
 
 
-def initialise_home(root: Path, *, on_purpose: bool) -> Home:
-    """Make a home, or open the one that is there; `on_purpose` is never taken back.
+def initialise_home(root: Path, *, on_purpose: bool, store: str | None = None) -> Home:
+    """Make a home, or open the one that is there; `on_purpose` is never taken back, and a store never changed.
 
-    Raises UserError when the folder exists and is not a home, or its permissions are too wide.
+    store: URL under which records and verdicts are kept from now on (see tasks/storage/objects.py).
+    Raises UserError when the folder exists and is not a home, or its permissions are too wide; for a store that cannot
+    be used, is another home's, or comes when the home has another or has records of its own. StoreError.
     """
-    private = root / "private"
+    private, url = root / "private", None if store is None else store_url(store)
     if not (private / _IDENTITY).exists():
+        if url is not None:
+            claim_store(url, None)  # nothing is made where the store cannot be used
         _make_home(root, on_purpose=on_purpose)
     home = open_home(root)
-    if on_purpose and not home.on_purpose:
-        _write_identity(private, home.ledger_id, on_purpose=True)
+    if url is not None and home.store is None:
+        _refuse_own_records(home)
+        claim_store(url, home.ledger_id)
+        home = replace(home, store=url)
+    elif url is not None and home.store != url:
+        raise UserError("store: this home keeps its records in another store, for ever")
+    known = replace(home, on_purpose=on_purpose or home.on_purpose)
+    if known != open_home(root):
+        _write_identity(private, known)
     return open_home(root)
 
 
@@ -108,7 +131,7 @@ def open_home(root: Path) -> Home:
         raise UserError(f"no privcert home at {root}: run `privcert init`, or set PRIVCERT_HOME")
     _check_permissions(root / "private")
     content = json.loads(identity.read_text())
-    return Home(root=root, ledger_id=content["ledger_id"], on_purpose=content["on_purpose"])
+    return Home(root=root, ledger_id=content["ledger_id"], on_purpose=content["on_purpose"], store=content.get("store"))
 
 
 def release_zone(root: Path) -> Home:
@@ -145,7 +168,8 @@ def _make_home(root: Path, *, on_purpose: bool) -> None:
         for name in _KEYS:
             if not (private / name).exists():
                 write_bytes(private / name, secrets.token_bytes(32))
-        _write_identity(private, secrets.token_hex(16), on_purpose=on_purpose)  # last: its presence means a whole home
+        made = Home(root=root, ledger_id=secrets.token_hex(16), on_purpose=on_purpose)
+        _write_identity(private, made)  # last: its presence means a whole home
 
 
 def _refuse_other_folder(folder: Path, own: set[str]) -> None:
@@ -155,9 +179,18 @@ def _refuse_other_folder(folder: Path, own: set[str]) -> None:
         raise UserError(f"{folder} is not a privcert home and not empty: choose another folder as PRIVCERT_HOME")
 
 
-def _write_identity(private: Path, ledger_id: str, *, on_purpose: bool) -> None:
-    content = json.dumps({"ledger_id": ledger_id, "on_purpose": on_purpose}).encode()
-    write_bytes(private / _IDENTITY, content)
+def _write_identity(private: Path, home: Home) -> None:
+    content = {"ledger_id": home.ledger_id, "on_purpose": home.on_purpose}
+    if home.store is not None:
+        content["store"] = home.store
+    write_bytes(private / _IDENTITY, json.dumps(content).encode())
+
+
+def _refuse_own_records(home: Home) -> None:
+    for name in ("corpora", "scores"):
+        folder = home.private / name
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UserError("store: this home has records of its own, for ever: make another home for the store")
 
 
 def _private_directory(path: Path) -> Path:

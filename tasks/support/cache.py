@@ -1,9 +1,10 @@
-"""Score cache: verdicts by (model fingerprint, text key, statement id), in private/scores/FINGERPRINT/.
+"""Score cache: verdicts by (model fingerprint, text key, statement id), in scores/FINGERPRINT/ of home or store.
 
 A part is an immutable Parquet file with one row a text: `text_key`, and two bitmaps over the part's statements,
 `known` and `verdict`. Parts are written all or nothing and may overlap; small ones are merged now and then, also
 while other processes read and write. A part whose SHA-256 or form is wrong is never read as verdicts: it is renamed
-to refused-NAME, named in the operator's log, and its pairs are scored again.
+to refused-NAME, named in the operator's log, and its pairs are scored again. In a store a part is one object, put once;
+merging never loses a verdict there either, as long as every reader sees at once what any writer has put or removed.
 """
 
 import errno
@@ -12,7 +13,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from schemas.errors import UserError
 from tasks.storage.atomic import write_bytes
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
+from tasks.storage.objects import AnyPath, StoredPath, read_several
 from tasks.support.bits import Bits, empty, row_blocks, take_columns, width_of
 from tasks.support.operator_log import logs_folder, note_for_operator
 from tasks.support.texts import KEY, KEY_BYTES, Keys, key_array
@@ -99,7 +101,7 @@ class Verdicts:
 class ScoreCache:
     """The cache of one model in one home; several processes may use it at once."""
 
-    def __init__(self, folder: Path, fingerprint: str, logs: Path) -> None:
+    def __init__(self, folder: AnyPath, fingerprint: str, logs: Path) -> None:
         """folder: where the parts lie; fingerprint: of the model; logs: the operator's folder."""
         self.folder, self.fingerprint, self.logs = folder, fingerprint, logs
 
@@ -113,7 +115,8 @@ class ScoreCache:
             raise ValueError("a fingerprint is a SHA-256 in hex")
         with _disk_errors_named():
             folder = home.scores / fingerprint
-            folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+            if isinstance(folder, Path):
+                folder.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
             return cls(folder, fingerprint, logs_folder(home))
 
     def read(self, keys: Keys, statement_ids: Sequence[str]) -> Verdicts:
@@ -130,7 +133,7 @@ class ScoreCache:
         """Add a part, durably. Raises UserError when the disk is full or read-only; then nothing was added."""
         content = _part_bytes(part, self.fingerprint)
         with _disk_errors_named():
-            write_bytes(self.folder / f"{secrets.token_hex(16)}.parquet", content)
+            _put(self.folder / f"{secrets.token_hex(16)}.parquet", content)
 
     def compact(self) -> None:
         """Merge small parts when there are many, smallest first, and drop what crashed writers left behind.
@@ -139,57 +142,89 @@ class ScoreCache:
         Raises UserError when the disk refuses.
         """
         self._drop_stale_files()
-        sizes: dict[Path, int] = {}
-        for path in self._parts():
-            with suppress(FileNotFoundError):  # another process may merge too
-                sizes[path] = path.stat().st_size
+        sizes = self._sizes()
         small = sorted((path for path in sizes if sizes[path] < SMALL_PART_BYTES), key=sizes.__getitem__)
         if len(small) < MERGE_FROM_PARTS:
             return
-        sources = _mergeable((path, part) for path in small if (part := self._read_part(path)) is not None)
+        sources = _mergeable(self._read_parts({path: sizes[path] for path in small}))
         if len(sources) > 1:
             self.write(_merged([part for _, part in sources]))
             for path, _ in sources:
                 path.unlink(missing_ok=True)
 
-    def _parts(self) -> list[Path]:
-        return sorted(path for path in self.folder.glob("*.parquet") if _PART.match(path.name))
+    def _sizes(self) -> dict[AnyPath, int]:
+        """The parts as they are now, with their sizes in bytes."""
+        if not isinstance(self.folder, Path):
+            return {path: size for path, size in self.folder.objects().items() if _PART.match(path.name)}
+        sizes: dict[AnyPath, int] = {}
+        for path in sorted(path for path in self.folder.glob("*.parquet") if _PART.match(path.name)):
+            with suppress(FileNotFoundError):  # another process may merge
+                sizes[path] = path.stat().st_size
+        return sizes
 
     def _read_all(self) -> Iterator[Verdicts]:
-        done: set[Path] = set()
-        while fresh := [path for path in self._parts() if path not in done]:  # again: a merge may replace parts
-            for path in fresh:
-                done.add(path)
-                part = self._read_part(path)
-                if part is not None:
-                    yield part
+        done: set[AnyPath] = set()
+        # again until nothing is new: a merge may replace parts
+        while fresh := {path: size for path, size in self._sizes().items() if path not in done}:
+            done.update(fresh)
+            yield from (part for _, part in self._read_parts(fresh))
 
-    def _read_part(self, path: Path) -> Verdicts | None:
-        """The part, or None when it was merged away meanwhile or is refused."""
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return None
+    def _read_parts(self, sizes: Mapping[AnyPath, int]) -> Iterator[tuple[AnyPath, Verdicts]]:
+        """Those that are still there and not refused."""
+        for path, content in _contents(sizes):
+            part = self._part_or_refused(path, content)
+            if part is not None:
+                yield path, part
+
+    def _part_or_refused(self, path: AnyPath, content: bytes) -> Verdicts | None:
         try:
             return _part_of(content, self.fingerprint)
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
             note_for_operator(self.logs, f"score cache: refused {path.name} ({error}); its pairs are scored again")
-            with suppress(FileNotFoundError):
-                path.rename(path.with_name(f"refused-{path.name}"))
+            _refuse(path, content)
             return None
 
     def _drop_stale_files(self) -> None:
+        """Of a disk; a store knows no half-written object."""
+        if not isinstance(self.folder, Path):
+            return
         for path in self.folder.glob(".tmp-*"):
             with suppress(FileNotFoundError):
                 if time.time() - path.stat().st_mtime > _STALE_SECONDS:
                     path.unlink()
 
 
-def _mergeable(parts: Iterable[tuple[Path, Verdicts]]) -> list[tuple[Path, Verdicts]]:
+def _contents(sizes: Mapping[AnyPath, int]) -> Iterator[tuple[AnyPath, bytes]]:
+    """The files or objects that were not merged away meanwhile."""
+    yield from read_several({path: size for path, size in sizes.items() if isinstance(path, StoredPath)})
+    for path in sizes:
+        if isinstance(path, Path):
+            with suppress(FileNotFoundError):
+                yield path, path.read_bytes()
+
+
+def _put(path: AnyPath, content: bytes) -> None:
+    if isinstance(path, Path):
+        write_bytes(path, content)
+    else:
+        path.write_bytes(content)
+
+
+def _refuse(path: AnyPath, content: bytes) -> None:
+    """Keep the part aside under a name that nobody reads."""
+    if isinstance(path, Path):
+        with suppress(FileNotFoundError):
+            path.rename(path.with_name(f"refused-{path.name}"))
+    else:  # objects have no other name: a copy, then the part goes
+        (path.parent / f"refused-{path.name}").write_bytes(content)
+        path.unlink(missing_ok=True)
+
+
+def _mergeable(parts: Iterable[tuple[AnyPath, Verdicts]]) -> list[tuple[AnyPath, Verdicts]]:
     """The first parts whose union, as one rectangle, stays within MERGED_PART_BYTES."""
     rows, statements = 0, set[str]()
 
-    def fits(item: tuple[Path, Verdicts]) -> bool:
+    def fits(item: tuple[AnyPath, Verdicts]) -> bool:
         nonlocal rows
         rows += len(item[1].keys)
         statements.update(item[1].statement_ids)

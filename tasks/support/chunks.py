@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from schemas.errors import UserError
 from schemas.statements import Statement
 from tasks.inference.protocol import EngineError
+from tasks.storage.objects import AnyPath, StoreError
 from tasks.support.bits import Bits, pack, population, unpack
 from tasks.support.cache import ContradictoryVerdictsError, ScoreCache, Verdicts
 from tasks.support.models import ModelReference, load_support_model
@@ -41,8 +42,8 @@ class Chunk:
     missing: pairs to score, bits of shape (t, statements), at least one a row.
     """
 
-    version_path: Path
-    cache_folder: Path
+    version_path: AnyPath
+    cache_folder: AnyPath
     logs: Path
     reference: ModelReference
     fingerprint: str
@@ -74,6 +75,8 @@ def score_chunk(chunk: Chunk) -> ChunkOutcome:
             return ChunkOutcome(failure=OTHER_MODEL)
         return ChunkOutcome(pairs=chunk.pairs, seconds=_score(chunk, model))
     except UserError as error:
+        if isinstance(error, StoreError):
+            note_for_operator(chunk.logs, f"scoring stopped\n{traceback.format_exc()}")
         return ChunkOutcome(failure=str(error), is_users_fault=True)
     except ContradictoryVerdictsError as error:
         return ChunkOutcome(failure=str(error))

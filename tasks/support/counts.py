@@ -4,16 +4,17 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from schemas.audit import UnitSupport
 from schemas.statements import Statement
+from tasks.corpora.versions import UNITS_FILE
 from tasks.privacy.contributions import truncate
 from tasks.storage.home import Home
+from tasks.storage.objects import AnyPath
+from tasks.storage.parquet import read_parquet
 from tasks.support.bits import (
     Bits,
     empty,
@@ -39,7 +40,7 @@ class MissingVerdictError(Exception):
 
 
 def support_counts(
-    version_path: Path, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
+    version_path: AnyPath, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
 ) -> NDArray[np.int64]:
     """N_s of spec 1.1 for each statement: how many units support it; shape (len(statements),), each in [0, n].
 
@@ -56,7 +57,7 @@ def support_counts(
 
 
 def bounded_support_counts(
-    version_path: Path,
+    version_path: AnyPath,
     statements: Sequence[Statement],
     fingerprint: str,
     unit_support: UnitSupport,
@@ -87,7 +88,7 @@ def bounded_support_counts(
 
 
 def unit_verdicts(
-    version_path: Path, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
+    version_path: AnyPath, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
 ) -> NDArray[np.bool_]:
     """Which unit supports which statement; shape (n, len(statements)). Private; raises as `support_counts` does."""
     blocks = _unit_bits(version_path, statements, fingerprint, unit_support, home)
@@ -95,7 +96,7 @@ def unit_verdicts(
 
 
 def _unit_bits(
-    version_path: Path, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
+    version_path: AnyPath, statements: Sequence[Statement], fingerprint: str, unit_support: UnitSupport, home: Home
 ) -> Iterator[tuple[Bits, int]]:
     """Packed rows of units for one block of statements after another, with the number of statements in it."""
     texts, ids = index_texts(version_path), _distinct_ids(statements)
@@ -184,6 +185,6 @@ def _priorities(
     return order
 
 
-def _unit_keys(version_path: Path) -> list[bytes]:
-    keys: list[bytes] = pq.read_table(version_path / "units.parquet", columns=["unit_key"])["unit_key"].to_pylist()
+def _unit_keys(version_path: AnyPath) -> list[bytes]:
+    keys: list[bytes] = read_parquet(version_path / UNITS_FILE, columns=["unit_key"])["unit_key"].to_pylist()
     return keys

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from schemas.errors import UserError
 from schemas.statements import Statement
 from tasks.storage.home import Home
+from tasks.storage.objects import AnyPath
 from tasks.support.bits import empty, full
 from tasks.support.cache import ScoreCache
 from tasks.support.chunks import Chunk, ChunkOutcome, score_chunk
@@ -44,7 +44,7 @@ class ScoringSummary:
 
 
 def score_version(
-    version_path: Path,
+    version_path: AnyPath,
     statements: Sequence[Statement],
     reference: ModelReference,
     home: Home,

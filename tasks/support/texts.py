@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from schemas.records import RecordStatus
+from tasks.corpora.versions import UNITS_FILE, record_files
+from tasks.storage.objects import AnyPath
+from tasks.storage.parquet import parquet_file
 
 Keys = NDArray[np.bytes_]  # (texts,), 32 bytes each: keyed hashes
 KEY_BYTES = 32
@@ -35,7 +36,7 @@ class VersionTexts:
     units: int
 
 
-def index_texts(version_path: Path) -> VersionTexts:
+def index_texts(version_path: AnyPath) -> VersionTexts:
     """Read keys and units of a version, never a text.
 
     Raises ValueError when the tables contradict their schema (a fault of ours, without values).
@@ -43,7 +44,7 @@ def index_texts(version_path: Path) -> VersionTexts:
     keys, where, units_of = [np.empty(0, KEY)], [np.empty((0, 3), np.int64)], [np.empty(0, np.int64)]
     readable = [np.empty(0, np.bool_)]
     for number, path in enumerate(record_files(version_path)):
-        with pq.ParquetFile(path) as file:
+        with parquet_file(path) as file:
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=["unit_index", "status", "text_key"])
                 valid = _readable(table)
@@ -57,13 +58,14 @@ def index_texts(version_path: Path) -> VersionTexts:
     text_of_record = np.full(len(valid), -1, np.int64)
     text_of_record[valid] = inverse
     unit_of_record = np.concatenate(units_of)
-    units = pq.read_metadata(version_path / "units.parquet").num_rows
+    with parquet_file(version_path / UNITS_FILE) as file:
+        units = file.metadata.num_rows
     if len(unit_of_record) and not 0 <= unit_of_record.min() <= unit_of_record.max() < units:
         raise ValueError("records: a unit index lies outside units.parquet")
     return VersionTexts(distinct, np.concatenate(where)[first], text_of_record, unit_of_record, units)
 
 
-def read_texts(version_path: Path, where: NDArray[np.int64]) -> tuple[list[str], Keys]:
+def read_texts(version_path: AnyPath, where: NDArray[np.int64]) -> tuple[list[str], Keys]:
     """Texts and keys at these places (rows of VersionTexts.where), in that order."""
     texts, keys = np.empty(len(where), object), np.empty(len(where), KEY)
     files = record_files(version_path)
@@ -80,11 +82,6 @@ def forget_texts() -> None:
     _row_group.cache_clear()
 
 
-def record_files(version_path: Path) -> list[Path]:
-    """The record files of a version, in their fixed order."""
-    return sorted(version_path.glob("records/part-*.parquet"))
-
-
 def key_array(column: pa.ChunkedArray) -> Keys:
     """Fixed 32-byte keys of an Arrow column without nulls."""
     array = column.cast(pa.binary(KEY_BYTES)).combine_chunks()
@@ -94,8 +91,8 @@ def key_array(column: pa.ChunkedArray) -> Keys:
 
 
 @lru_cache(maxsize=1)  # neighbouring chunks read the same group; versions never change once registered
-def _row_group(path: Path, group: int) -> pa.Table:
-    with pq.ParquetFile(path) as file:
+def _row_group(path: AnyPath, group: int) -> pa.Table:
+    with parquet_file(path) as file:
         return file.read_row_group(group, columns=["text", "text_key"])
 
 

@@ -105,6 +105,7 @@ def test_what_is_not_run_is_marked_and_is_this_only() -> None:
     assert {(name, title.removeprefix(NOT_RUN)) for name, title in marked if title.startswith(NOT_RUN)} == {
         ("operations", "a crontab"),
         ("operations", "needs a PostgreSQL server"),
+        ("operations", "needs a bucket"),
         ("operations", "needs a Dask cluster or a GPU"),
     }
 

@@ -8,10 +8,13 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from prefect_servers import clean_environment, server  # noqa: F401 (fixture)
 
+from flows.cli.server import server_named
+from schemas.errors import StageError
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home, initialise_home
 from tests.audits import release_files, write_corpus
@@ -82,6 +85,21 @@ def test_the_server_that_a_killed_run_leaves_behind_is_ended_by_the_next(tmp_pat
     finish(start(home, source))
     assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
     assert answered_once(home)
+
+
+def test_a_server_that_does_not_answer_is_named(tmp_path):
+    home, source = capped_home(tmp_path / "home"), write_corpus(tmp_path / "reviews.parquet")
+    process = start(home, source, PREFECT_API_URL="http://127.0.0.1:9/api")
+    _, error = process.communicate(timeout=120)
+    assert (process.returncode, error) == (2, "privcert: PREFECT_API_URL: no Prefect server answers there\n")
+
+
+def test_a_server_that_goes_away_is_named(monkeypatch):
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    with pytest.raises(StageError, match="PREFECT_API_URL: the Prefect server does not answer any more") as gone:
+        with server_named(), httpx.Client() as client:
+            client.get("http://127.0.0.1:9/api/health")
+    assert gone.value.__suppress_context__
 
 
 def wait_for_server(parent: int) -> int:

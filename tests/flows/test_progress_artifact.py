@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from audits import capped, write_corpus
 from commands import run_privcert
+from prefect.settings import PREFECT_CLIENT_MAX_RETRIES
 
 from tasks import progress_artifact
 from tasks.audits.progress import report
@@ -48,3 +49,19 @@ def test_only_tens_of_percent_are_told_and_no_failure_of_the_server_stops_a_stag
         monkeypatch.setattr(progress_artifact, name, unreachable)
     with progress_artifact.progress_shown("score", "all"):
         report("score", 0.5)
+
+
+def test_a_server_that_went_away_is_asked_once_and_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    retries: list[int] = []
+
+    def gone(*_: object, **__: object) -> None:
+        retries.append(PREFECT_CLIENT_MAX_RETRIES.value())
+        raise ConnectionError
+
+    monkeypatch.setattr(progress_artifact, "create_progress_artifact", lambda *_, **__: "artifact")
+    monkeypatch.setattr(progress_artifact, "update_progress_artifact", gone)
+    with progress_artifact.progress_shown("score", "all"):
+        for share in (0.1, 0.2, 0.9):
+            report("score", share)
+    assert retries == [0]
+    assert PREFECT_CLIENT_MAX_RETRIES.value() > 0

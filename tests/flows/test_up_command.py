@@ -3,104 +3,31 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import httpx
 import psutil
 import pytest
 from backfills import write_dated
-from commands import run_privcert
 from prefect_servers import clean_environment
+from up_commands import PRIVCERT, Up, asked, end_up, is_deployed, nightly_home, runs, sealed, start_up, until
 
-from tasks.cluster.services import free_port
 from tasks.ledger.log import ReleaseLog
-from tasks.storage.home import Home, open_home
 
-PRIVCERT = str(Path(sys.executable).parent / "privcert")
 EVERY_MINUTE = "backfill_support=* * * * *"
-DEFINITION = """\
-source: {source}
-corpus: reviews
-unit: author
-partition_column: date
-time_grid: quarter
-first_period: 2025-Q3
-last_period: 2030-Q4
-domain: restaurant-reviews
-statements: 12
-model: keyword
-epsilon: 2
-theta: 0.05
-"""
-
-
-class Up(NamedTuple):
-    """A home with a definition for every night, its corpus, the API of a running `privcert up`, and that command."""
-
-    home: Home
-    source: Path
-    api: str
-    process: "subprocess.Popen[str]"
 
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """One for the module; the last test ends it."""
-    folder, port = tmp_path_factory.mktemp("up"), str(free_port())
-    root, source = folder / "home", write_dated(folder / "reviews.parquet", {"2025-Q3": 10})
-    run_privcert(root, "init")
-    run_privcert(root, "budget", "set", "reviews", "--epsilon", "20")
-    (root / "private" / "audits").mkdir()
-    (root / "private" / "audits" / "nightly.yaml").write_text(DEFINITION.format(source=source))
-    process = subprocess.Popen(
-        [PRIVCERT, "up", "--port", port, "--dask-workers", "1", "--schedule", EVERY_MINUTE, "--json"],
-        env=clean_environment() | {"PRIVCERT_HOME": str(root)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    home, source = nightly_home(tmp_path_factory.mktemp("up"), {"2025-Q3": 10})
+    started = start_up(home, source, "--dask-workers", "1", "--schedule", EVERY_MINUTE)
     try:
-        yield Up(open_home(root), source, f"http://127.0.0.1:{port}/api", process)
+        yield started
     finally:
-        if process.poll() is None:
-            process.terminate()
-            process.communicate(timeout=120)
-
-
-def until(what: Callable[[], object], up: Up, seconds: float = 180) -> None:
-    patience = time.monotonic() + seconds
-    while not what():
-        assert up.process.poll() is None and time.monotonic() < patience, "it did not happen"
-        time.sleep(0.5)
-
-
-def sealed(up: Up) -> int:
-    return len(ReleaseLog(up.home).release_keys())
-
-
-def asked(up: Up, path: str, **body: object) -> Any:
-    """What the server answers."""
-    answer = httpx.post(f"{up.api}/{path}", json=body, timeout=30)
-    answer.raise_for_status()
-    return answer.json() if answer.content else None
-
-
-def answers(up: Up) -> bool:
-    """Whether the server is there."""
-    with suppress(httpx.HTTPError):
-        return httpx.get(f"{up.api}/health", timeout=2).status_code == 200
-    return False
-
-
-def runs(up: Up, state: str) -> list[dict[str, Any]]:
-    return list(asked(up, "flow_runs/filter", flow_runs={"state": {"name": {"any_": [state]}}}))
+        end_up(started)
 
 
 @pytest.fixture
@@ -143,7 +70,7 @@ def ids(up: Up) -> dict[str, set[str]]:
 @pytest.mark.slow
 def test_deploying_again_changes_nothing_and_a_failed_run_is_told(up, heard):
     url, bodies = heard
-    until(lambda: answers(up) and len(asked(up, "deployments/filter")) == 4, up)
+    until(lambda: is_deployed(up), up)
     no_block = deploy(up, "--notify", "custom-webhook/ops")
     assert no_block.returncode == 2 and "notify: the server has no block custom-webhook/ops" in no_block.stderr
     kind = httpx.get(f"{up.api}/block_types/slug/custom-webhook", timeout=30).json()["id"]

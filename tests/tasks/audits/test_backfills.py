@@ -1,6 +1,7 @@
 """Backfills without an orchestrator: each partition once, whatever happens; nothing where the caps do not suffice."""
 
 import datetime
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -26,7 +27,9 @@ from tasks.ledger.log import ReleaseLog
 from tasks.privacy import noise
 from tasks.privacy.accounting import Loss
 from tasks.reporting.metrics import OperatorCollector, metrics_text
+from tasks.reporting.rejects import read_rejects
 from tasks.storage.home import Home
+from tasks.support import keyword
 from tests.audits import KILLED, LIKES, capped, in_child, new_run, release_files, settings_for, write_corpus
 
 
@@ -183,6 +186,52 @@ def test_changed_records_that_another_audit_registered_are_not_charged_to_this_o
     assert spent(home) == "6"
 
 
+@pytest.fixture
+def upgraded(monkeypatch):
+    """The keyword model from here on is another build of it."""
+    return lambda: monkeypatch.setattr(keyword, "ALGORITHM", f"{keyword.ALGORITHM} rebuilt")
+
+
+def test_another_build_of_the_model_asks_nothing_again_until_it_is_said(home, corpus, upgraded):
+    write_dated(corpus, TWO)
+    first = backfill(capped(home, "10"), by_quarter(corpus, last="2025-Q4"), published=True)
+    upgraded()
+    write_dated(corpus, TWO | {"2026-Q1": 20})
+    definition = by_quarter(corpus, last="2026-Q1")
+    second = backfill(home, definition, published=True)
+    assert standings(second) == {"2025-Q3": "other_model", "2025-Q4": "other_model", "2026-Q1": "audited"}
+    for before, after in zip(first["partitions"][:2], second["partitions"][:2], strict=True):
+        assert after | {"standing": "audited"} == before  # the sealed answer, as it was
+    assert spent(home) == "6"
+    assert standings(backfill(home, definition, new_model=True)) == {
+        "2025-Q3": "audited",
+        "2025-Q4": "audited",
+        "2026-Q1": "sealed",
+    }
+    assert spent(home) == "10"
+    assert set(standings(backfill(home, definition)).values()) == {"sealed"}
+
+
+def test_another_question_is_due_whatever_the_build_that_answered_the_first(home, corpus, upgraded):
+    write_dated(corpus, TWO)
+    backfill(capped(home, "20"), by_quarter(corpus, last="2025-Q4"))
+    upgraded()
+    for change in ({"statements": 6}, {"epsilon": Decimal("1.5")}, {"edition": 2}):
+        assert set(standings(backfill(home, by_quarter(corpus, last="2025-Q4", **change))).values()) == {"audited"}
+
+
+def test_changed_records_stay_as_they_were_released_by_another_build_too(home, corpus, upgraded):
+    write_dated(corpus, TWO)
+    definition = by_quarter(corpus, last="2025-Q4")
+    backfill(capped(home), definition)
+    upgraded()
+    write_dated(corpus, TWO, late={"2025-Q4": 3})
+    expected = {"2025-Q3": "other_model", "2025-Q4": "changed"}
+    assert standings(backfill(home, definition, new_model=False)) == expected
+    backfill(home, by_quarter(corpus, last="2025-Q4", statements=6), changed=True, **{"from": "2025-Q4"})
+    assert standings(backfill(home, definition)) == expected  # another audit registered the changed records
+
+
 def test_records_that_change_before_anything_was_released_are_audited_as_they_are(home, corpus):
     write_dated(corpus, TWO)
     definition = by_quarter(corpus, last="2025-Q4")
@@ -227,6 +276,42 @@ def test_audits_are_told_as_they_end_and_a_backfill_is_no_unfinished_run(home, c
     assert "privcert_runs_unfinished 0.0" in metrics_text(
         OperatorCollector(home, lambda: refresh_operator_database(home), with_private=False)
     ).decode()  # fmt: skip
+
+
+def test_rejects_of_a_released_text_are_published_though_a_kill_came_before(home, corpus, tmp_path):
+    (tmp_path / "released").mkdir()
+    report = tmp_path / "released" / "news.md"
+    report.write_text("The food was delicious. Was it worth it?")
+    told = {"report": str(report), "report_origin": "our blog", "declare_released": True}
+    definition = by_quarter(write_dated(corpus, TWO), last="2025-Q4", domain=None, model="nli-mini", **told)
+    backfill(capped(home), definition)  # sealed, and killed before it was published
+    second = backfill(home, definition, published=True)
+    assert set(standings(second).values()) == {"sealed"}
+    proposer = ReleaseLog(home).payload(second["partitions"][0]["release_key"])["described"]["proposer"]
+    assert [(one["text"], one["reason"]) for one in read_rejects(home.release, proposer)] == [
+        ("Was it worth it?", "question")
+    ]
+
+
+def test_n_is_told_of_registered_content_only(home, corpus):
+    write_dated(corpus, {"2025-Q3": 20})
+    backfill(capped(home), by_quarter(corpus, last="2025-Q3"))
+    write_dated(corpus, {"2025-Q3": 25, "2026-Q3": 12})
+    found = backfill(home, by_quarter(corpus))
+    rows = [(row["partition"], row["standing"], row["n"]) for row in found["partitions"] if row["standing"] != "empty"]
+    assert rows == [("2025-Q3", "changed", None), ("2026-Q3", "open", None)]
+
+
+def test_the_operator_sees_which_partition_each_stage_was_about(home, corpus):
+    run = new_backfill(capped(home), by_quarter(write_dated(corpus, TWO), last="2025-Q4"))
+    audit_due(run, plan_stage(run))
+    lines = [json.loads(line) for line in (home.private / "logs" / "events.jsonl").read_text().splitlines()]
+    audits = [line["run"] for line in lines if line["stage"] == "propose" and line["event"] == "began"]
+    stages = [("propose", None), ("score", "2025-Q3"), ("certify", "2025-Q3")]
+    first = [(line["stage"], line["partition"], line["event"]) for line in lines if line["run"] == audits[0]]
+    assert first == [(*stage, event) for stage in stages for event in ("began", "ended")]
+    outer = [(line["stage"], line["partition"], line["event"]) for line in lines if line["run"] == run.run_id]
+    assert outer == [("audit", quarter, event) for quarter in TWO for event in ("began", "ended")]
 
 
 def test_rho_alone_is_no_cost_on_an_account_that_counts_epsilon(home, corpus):

@@ -1,5 +1,6 @@
 """What a failing stage may say."""
 
+import errno
 import json
 import stat
 import traceback
@@ -42,6 +43,17 @@ def test_a_public_reason_stays_what_it_is(home, tmp_path):
     run = new_run(home, settings_for(tmp_path / "reviews.parquet"))
     with pytest.raises(UserError, match="text: the column is missing"):
         guarded(refusing_stage, str(home.root), run.run_id)
+
+
+def stage_without_room(run):
+    raise OSError(errno.ENOSPC, "No space left on device", CANARY)
+
+
+def test_a_full_disk_is_named(home, tmp_path):
+    run = new_run(home, settings_for(tmp_path / "reviews.parquet"))
+    with pytest.raises(UserError, match=r"the home cannot be written \(ENOSPC\): make room") as failure:
+        guarded(stage_without_room, str(home.root), run.run_id)
+    assert CANARY not in "".join(traceback.format_exception(failure.value))
 
 
 def well_done_stage(run, partition):

@@ -31,6 +31,11 @@ class Server:
     def stop(self) -> None:
         self.control("stop", "-m", "immediate")
 
+    @property
+    def is_running(self) -> bool:
+        """Neither stopped nor never started."""
+        return (self.folder / "data" / "postmaster.pid").exists()
+
     def start(self) -> None:
         options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60 -c fsync=off"
         self.control("start", "-w", "-o", options, "-l", str(self.folder / "server.log"))
@@ -60,7 +65,8 @@ def running_server(binaries: Path) -> Iterator[Server]:
         try:
             yield server
         finally:
-            server.stop()
+            if server.is_running:
+                server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -143,6 +143,31 @@ def test_two_homes_cannot_use_one_log(asked: Desk, monkeypatch: pytest.MonkeyPat
         ReleaseLog(other)
 
 
+def test_a_home_with_the_id_of_a_log_and_another_key_cannot_use_it(asked: Desk) -> None:
+    """Its keyed hashes would know no unit and no record again."""
+    key = asked.home.private / "hash.key"
+    own = key.read_bytes()
+    key.write_bytes(bytes(32))
+    with pytest.raises(UserError, match=r"hash\.key is not its own"):
+        _ = asked.log
+    key.write_bytes(own)
+    asked.log.check()
+
+
+def test_a_log_of_an_older_version_learns_the_key_of_its_own_home_only(
+    asked: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.alter("DROP TABLE keeper")
+    other = initialise_home(asked.home.root.with_name("other"), on_purpose=True)
+    monkeypatch.setenv("PRIVCERT_LOG_URL", f"sqlite:///{asked.database}")
+    with pytest.raises(UserError, match="belongs to another home"):
+        ReleaseLog(other)
+    asked.log.check()
+    (asked.home.private / "hash.key").write_bytes(bytes(32))
+    with pytest.raises(UserError, match=r"hash\.key is not its own"):
+        _ = asked.log
+
+
 def test_a_release_zone_of_another_log_is_refused(asked: Desk) -> None:
     other = Desk(initialise_home(asked.home.root.with_name("other"), on_purpose=True))
     (other.home.release / "chain_head.json").write_bytes((asked.home.release / "chain_head.json").read_bytes())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from desk import Desk, ask
 from postgresql_server import Server
+from relayed_log import LogRelay, Moment
 from small_disks import SmallDisk
 
 from tasks.ledger import database
@@ -145,3 +146,44 @@ def test_a_server_that_is_gone_is_reported_and_nothing_is_lost(desk: Desk, postg
     assert not desk.seal(ask(partition, "0.3", 2)).was_sealed
     assert desk.left() == "0.5"
     desk.log.check()
+
+
+def relayed(postgresql: Server, moment: Moment, then: Callable[[], None]) -> LogRelay:
+    """In front of the log of the desk."""
+    database = os.environ["PRIVCERT_LOG_URL"].partition("@/")[2].partition("?")[0]
+    return LogRelay(postgresql.folder, postgresql.user, database, moment, then)
+
+
+@pytest.mark.parametrize("backend", ["postgresql"])
+@pytest.mark.parametrize("moment", Moment)
+def test_a_server_that_stops_while_it_seals_charges_once(
+    desk: Desk, postgresql: Server, moment: Moment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.log.set_cap("reviews", Decimal(1))
+    [partition] = desk.register()
+    with relayed(postgresql, moment, postgresql.stop) as relay, monkeypatch.context() as through:
+        through.setenv("PRIVCERT_LOG_URL", relay.url)
+        try:
+            with pytest.raises(LogUnavailableError, match="no connection"):
+                desk.seal(ask(partition, "0.2"))
+        finally:
+            postgresql.start()
+    found = desk.log.find(ask(partition, "0.2"))
+    assert (found is not None) == (moment is Moment.COMMITTED)
+    again = desk.seal(ask(partition, "0.2"))
+    assert again.was_sealed == (moment is Moment.COMMITTED) and found in (None, again)
+    assert [row["epsilon"] for row in desk.charges()] == ["0.2"]
+    desk.log.check()
+
+
+@pytest.mark.parametrize("backend", ["postgresql"])
+def test_an_answer_whose_commit_was_not_heard_is_looked_up(
+    desk: Desk, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.log.set_cap("reviews", Decimal("0.2"))
+    [partition] = desk.register()
+    with relayed(postgresql, Moment.COMMITTED, lambda: None) as relay, monkeypatch.context() as through:
+        through.setenv("PRIVCERT_LOG_URL", relay.url)
+        sealed = desk.seal(ask(partition, "0.2"))
+    assert relay.happened and sealed.was_sealed
+    assert desk.log.find(ask(partition, "0.2")) == sealed and len(desk.charges()) == 1

@@ -150,8 +150,9 @@ def test_a_flipped_bit_anywhere_in_a_part_is_noticed_or_means_nothing(home: Home
     whole = cache_module._part_of(bytes(content), FINGERPRINT)
     for position in range(0, len(content), 3):
         content[position] ^= 0x10
-        (cache.folder / ("0" * 32 + ".parquet")).write_bytes(content)
-        part = cache._read_part(cache.folder / ("0" * 32 + ".parquet"))
+        path = cache.folder / ("0" * 32 + ".parquet")
+        path.write_bytes(content)
+        part = next((part for _, part in cache._read_parts({path: len(content)})), None)
         if part is not None:  # a byte that means nothing, such as a statistic
             assert part.statement_ids == whole.statement_ids
             for ours, theirs in ((part.keys, whole.keys), (part.known, whole.known), (part.verdict, whole.verdict)):
@@ -164,16 +165,16 @@ def test_a_reader_that_meets_a_merge_still_sees_everything(home: Home, monkeypat
     for row in range(MERGE_FROM_PARTS // 2):
         for column in range(2):
             cache.write(part_of([row], [column]))
-    read_part, other, reads = ScoreCache._read_part, ScoreCache.of(home, FINGERPRINT), []
+    read, other, reads = ScoreCache._part_or_refused, ScoreCache.of(home, FINGERPRINT), []
 
-    def merge_after_three_reads(self: ScoreCache, path: Path) -> Verdicts | None:
+    def merge_after_three_reads(self: ScoreCache, path: Path, content: bytes) -> Verdicts | None:
         if self is cache:
             reads.append(path)
             if len(reads) == 3:
                 other.compact()
-        return read_part(self, path)
+        return read(self, path, content)
 
-    monkeypatch.setattr(ScoreCache, "_read_part", merge_after_three_reads)
+    monkeypatch.setattr(ScoreCache, "_part_or_refused", merge_after_three_reads)
     assert known_pairs(cache) == {(row, column) for row in range(MERGE_FROM_PARTS // 2) for column in range(2)}
     assert len(list(cache.folder.iterdir())) == 1
 
