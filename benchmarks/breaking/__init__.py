@@ -1,0 +1,1 @@
+"""Faults for chaos.py, and what is measured of a run that met one."""
