@@ -7,6 +7,12 @@ from typing import Any, Protocol, TypeVar
 
 from distributed import Client, Future, as_completed
 
+from schemas.errors import UserError
+
+SCHEDULER_LOST = (
+    "the Dask scheduler does not answer any more; finished chunks are kept: when it is there again, run the same "
+    "command again"
+)
 ATTEMPTS = 2  # of a chunk whose worker died; Dask itself tries each of them four times
 _LOOK_AGAIN_SECONDS = 5.0
 
@@ -40,10 +46,22 @@ def run_on_dask(
     """Run chunks until the driver has no more, in any order.
 
     run: does one chunk in a worker, which finds it by name. resources: of Dask, that each chunk needs.
+    Raises UserError where the scheduler went away for longer than the client waits, and what the driver raises.
     """
+    try:
+        _run(client, run, driver, resources or {})
+    except Exception as error:  # whatever Dask raises of a client that it closed
+        if client.status not in ("closing", "closed"):
+            raise
+        raise UserError(SCHEDULER_LOST) from error
+
+
+def _run(
+    client: Client, run: Callable[[Chunk], Outcome], driver: Driver[Chunk, Outcome], resources: Mapping[str, int]
+) -> None:
     in_flight: dict[str, tuple[Chunk, int]] = {}
     running = as_completed([], loop=client.loop)
-    slots = _Slots(client, resources or {})
+    slots = _Slots(client, resources)
 
     def submit(chunk: Chunk, attempt: int) -> None:
         key = f"chunk-{secrets.token_hex(8)}"  # Dask would name it after a hash of the arguments

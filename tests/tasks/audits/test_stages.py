@@ -194,6 +194,17 @@ def test_unreadable_records_stop_registration_before_the_first_release_and_never
     assert results["partitions"][0]["n"] == 40
 
 
+def test_records_that_are_gone_from_the_home_stop_a_new_question_by_name(home, corpus):
+    audit(capped(home, "10"), settings_for(corpus))
+    [folder] = (home.corpora / "reviews").iterdir()
+    shutil.move(folder, folder.parent.parent.parent / "elsewhere")  # as in a home that was copied before
+    before = spent(home)
+    assert audit(home, settings_for(corpus))["partitions"][0]["n"] == 40  # a sealed answer needs no record
+    with pytest.raises(UserError, match="records: those that were registered .* are not in this home; restore"):
+        audit(home, settings_for(corpus, edition=2))
+    assert spent(home) == before
+
+
 def test_renaming_does_not_give_budget_back(home, corpus):
     audit(capped(home), settings_for(corpus))
     ReleaseLog(home).set_cap("other", Decimal(8))

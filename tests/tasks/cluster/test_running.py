@@ -1,13 +1,17 @@
-"""Chunks in flight, on workers in this process."""
+"""Chunks in flight, on workers in this process, and on a scheduler that is killed."""
 
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from distributed import Client, Scheduler, SpecCluster, Worker
 
-from tasks.cluster import workers
+from machines import SCHEDULER, WORKERS, machines
+
+from schemas.errors import UserError
+from tasks.cluster import client, workers
 from tasks.cluster.running import run_on_dask
 
 
@@ -85,3 +89,25 @@ def test_without_resources_every_thread_is_kept_busy(dask: Client) -> None:
 def test_only_workers_that_lend_it_are_told(dask: Client) -> None:
     (address,) = workers.gpu_workers(dask)
     assert dask.scheduler_info(n_workers=-1)["workers"][address]["nthreads"] == 2
+
+
+def test_a_scheduler_that_stays_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that Dask itself says of it is that a future was cancelled."""
+    monkeypatch.setattr(client, "WAIT_SECONDS", 3)  # what a client waits for its scheduler
+    with machines(tmp_path, SCHEDULER, *WORKERS) as several:
+        monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", several.dask)
+
+        class Killing(Counting):
+            def take(self) -> float:
+                super().take()
+                return 0.2
+
+            def finished(self, outcome: object) -> None:
+                if self.left == 6:
+                    several.kill(SCHEDULER)
+
+            def lost(self, chunk: int, error: Exception) -> None:
+                """Tried again, as all do."""
+
+        with client.dask_client(tmp_path) as dask, pytest.raises(UserError, match="scheduler does not answer any more"):
+            run_on_dask(dask, time.sleep, Killing())
