@@ -200,7 +200,7 @@ def test_records_that_are_gone_from_the_home_stop_a_new_question_by_name(home, c
     shutil.move(folder, folder.parent.parent.parent / "elsewhere")  # as in a home that was copied before
     before = spent(home)
     assert audit(home, settings_for(corpus))["partitions"][0]["n"] == 40  # a sealed answer needs no record
-    with pytest.raises(UserError, match="records: those that were registered .* are not in this home; restore"):
+    with pytest.raises(UserError, match=r"records: those that were registered .* are not in this home; restore"):
         audit(home, settings_for(corpus, edition=2))
     assert spent(home) == before
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from distributed import Client, Scheduler, SpecCluster, Worker
-
 from machines import SCHEDULER, WORKERS, machines
 
 from schemas.errors import UserError
