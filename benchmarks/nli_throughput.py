@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from schemas.audit import PremiseWindows
 from schemas.records import RECORDS, UNITS
 from schemas.statements import Statement
-from tasks.inference.encoder import EncoderFiles, PairEncoder, usable_cores
+from tasks.inference.encoder import EncoderFiles, PairEncoder, read_pair_pieces, usable_cores
 from tasks.inference.onnx_session import OnnxSession
 from tasks.inference.pairs import PairTokenizer
 from tasks.storage.home import Home, initialise_home
@@ -183,10 +183,16 @@ def write_version(home: Home, path: Path, texts: list[str]) -> Path:
     return path
 
 
+def packaged_pairs() -> PairTokenizer:
+    """Pairs as the packaged model reads them."""
+    files = nli_mini_files()
+    return PairTokenizer(files.tokenizer, PremiseWindows.TRUNCATE, read_pair_pieces(files.config))
+
+
 def bare_session(texts: list[str], statements: list[str]) -> Callable[[], Took]:
     """The session that the encoder opens, on inputs made beforehand, longest first."""
     files = nli_mini_files()
-    session, pairs = OnnxSession(files.model), PairTokenizer(files.tokenizer, PremiseWindows.TRUNCATE)
+    session, pairs = OnnxSession(files.model), packaged_pairs()
     frames, premises = [pairs.frame(statement) for statement in statements], [pairs.premise(text) for text in texts]
     inputs = [pairs.inputs(premise, frame)[0] for premise in premises for frame in frames]
     inputs.sort(key=lambda pair: -pair["input_ids"].shape[1])

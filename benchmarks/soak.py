@@ -1,6 +1,6 @@
 """A million records through a whole audit, then twenty audits one after the other: time, and memory of each process.
 
-usage: soak.py [--records 1000000] [--statements 100] [--audits 20] [--audited-records 50000]
+usage: soak.py [--records 1000000] [--statements 100] [--audits 20] [--audited-records 100000]
 
 Everything is a process of its own, as in operation: Prefect server, Dask scheduler, two Dask workers, and one
 `privcert audit` each time. Records are synthetic and all different, the model is `keyword`. Peak memory is what the
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--statements", type=int, default=100)
     parser.add_argument("--audits", type=int, default=20)
-    parser.add_argument("--audited-records", type=int, default=50_000)
+    parser.add_argument("--audited-records", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, help="where homes and corpora are made [a temporary folder]")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
@@ -62,12 +62,11 @@ def whole(root: Path, records: int, statements: int) -> None:
 
 
 def one_after_the_other(root: Path, records: int, statements: int, audits: int) -> None:
-    """Audits with other candidates each time, beside one server and one cluster that stay."""
+    """Audits of new records each time, each a corpus of its own, beside one server and one cluster that stay."""
     from tasks.cluster.local import start_dask, start_server
     from tasks.cluster.services import free_port, services
 
     source, home = root / "part.parquet", root / "home-audits"
-    write_corpus(source, records)
     print(f"\n{audits} audits of {records:,} records x {statements} statements; MiB after each audit")
     held: dict[str, list[float]] = {}
     with services(root / "logs") as running:
@@ -75,8 +74,9 @@ def one_after_the_other(root: Path, records: int, statements: int, audits: int) 
         address = start_dask(running, 2, root / "scratch")
         found = environment(home) | {"PREFECT_API_URL": api, "DASK_SCHEDULER_ADDRESS": str(address)}
         for number in range(audits):
+            write_corpus(source, records, SEED + 1_000 * (number + 1))
             with watched() as peaks:
-                seconds = audit(source, "part", statements, found, seed=number)
+                seconds = audit(source, f"part-{number}", statements, found)
             held.setdefault("driver, peak", []).append(peaks["privcert audit"] / MEBIBYTE)
             for name, bytes_ in resident(running.running.values()).items():
                 held.setdefault(name, []).append(bytes_ / MEBIBYTE)
@@ -88,7 +88,7 @@ def one_after_the_other(root: Path, records: int, statements: int, audits: int) 
             print(f"  {name:<32} audits {len(values) - 4} to {len(values)} over audits 6 to 10: {ratio:.3f}")
 
 
-def write_corpus(path: Path, records: int) -> int:
+def write_corpus(path: Path, records: int, seed: int = SEED) -> int:
     """Synthetic reviews, no two alike; equal arguments give equal bytes. Returns the file's size in bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -101,7 +101,7 @@ def write_corpus(path: Path, records: int) -> int:
     with pq.ParquetWriter(path, REVIEWS, compression="zstd") as writer:
         while made < records:
             block = made // BLOCK
-            table = synthetic_reviews(BLOCK, SEED + block, domain).slice(0, records - made)
+            table = synthetic_reviews(BLOCK, seed + block, domain).slice(0, records - made)
             numbers = pa.array([f"{made + at:08d}" for at in range(len(table))])
             columns = {
                 "id": pc.binary_join_element_wise("review", numbers, "-"),
@@ -113,10 +113,10 @@ def write_corpus(path: Path, records: int) -> int:
     return path.stat().st_size
 
 
-def audit(source: Path, corpus: str, statements: int, found: dict[str, str], seed: int = 0) -> float:
+def audit(source: Path, corpus: str, statements: int, found: dict[str, str]) -> float:
     """Wall seconds of one `privcert audit`, which must end well."""
     options = f"--corpus {corpus} --visibility synthetic --unit author --domain restaurant-reviews --model keyword"
-    numbers = f"--statements {statements} --seed {seed} --epsilon 2 --theta 0.05 --json"
+    numbers = f"--statements {statements} --seed 0 --epsilon 2 --theta 0.05 --json"
     began = time.perf_counter()
     command = [PRIVCERT, "audit", str(source), *options.split(), *numbers.split()]
     subprocess.run(command, env=found, check=True, stdout=subprocess.DEVNULL)

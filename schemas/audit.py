@@ -160,8 +160,8 @@ class ScoringSettings(BaseModel):
     language model, see --engine-url); any other
     NLI cross-encoder as OWNER/NAME@COMMIT of a hub or as a folder (./FOLDER)."""
     premise_windows: PremiseWindows = PremiseWindows.TRUNCATE
-    """What an NLI model reads of a long record: its first 384 word pieces with the statement (truncate), or all of it
-    in overlapping windows, any of which may support the statement (max)."""
+    """What an NLI model reads of a long record: its first 384 word pieces with the statement (nli-mini: 128)
+    when it is to truncate, or all of it in overlapping windows, any of which may support the statement (max)."""
     device: Device = Device.CPU
     """Where an NLI model in ONNX form computes: cpu, or cuda (needs onnxruntime-gpu); never chosen by itself."""
     unit_support: UnitSupport = UnitSupport.ANY
@@ -197,5 +197,8 @@ class CertificationSettings(BaseModel):
 
 class AuditSettings(CorpusSettings, ProposalSettings, ScoringSettings, EngineSettings, CertificationSettings):
     """One audit: ingest, propose, score, certify, publish."""
+
+    allow_vacuous: bool = False
+    """Ask, and be charged, also where n is so small that the margin leaves no certificate above 0 of any data."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

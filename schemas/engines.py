@@ -33,11 +33,12 @@ class EngineSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     engine_url: tuple[Annotated[str, AfterValidator(_server_url)], ...] = ()
-    """Running vLLM servers, http://host:port each, all equal; their key is read from VLLM_API_KEY. Default: a server of
-    the engine that `privcert engine install` made, started and ended by the run."""
+    """Running vLLM servers, http://host:port each, all equal. Their key is read from VLLM_API_KEY, that of the server
+    of `privcert engine start`, named alone, from the home. Default: one of the installed engine, for the run alone."""
     language_model: str | None = None
     """Language model: OWNER/NAME@COMMIT of a hub, a checkpoint folder (./FOLDER), or, with --engine-url, the name under
-    which the servers serve it. Default: the engine's SmolLM2-135M-Instruct, which judges no better than chance."""
+    which the servers serve it (the server of `privcert engine start` tells it itself). Default: the engine's
+    SmolLM2-135M-Instruct, which judges no better than chance."""
     engine_mode: EngineMode | None = None
     """one_by_one (an answer depends on its prompt alone) or batched (faster; refused for a private corpus). Default:
     one_by_one for a private corpus, batched for any other."""

@@ -7,7 +7,9 @@ from typing import Any
 import yaml
 
 from schemas.errors import UserError
+from schemas.values import SPELLING, number_written
 
+# what could be meant as a number: refused where it is written in another way than `number_written` reads
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?\Z|[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 12  # a domain file needs 7; deeper nesting exhausts the stack of the YAML composer
@@ -18,12 +20,14 @@ class _Loader(yaml.SafeLoader):
 
 
 def _number(loader: _Loader, node: yaml.ScalarNode) -> Decimal | int:
-    text = str(loader.construct_scalar(node)).replace("_", "")
+    text = str(loader.construct_scalar(node))
     if re.match(r"[-+]?0\d", text):  # an id, a date, octal? quoting it says that it is text
         raise yaml.constructor.ConstructorError(None, None, "a number starts with 0: quote it", node.start_mark)
-    if re.fullmatch(r"[-+]?\d{1,100}", text):
-        return int(text)
-    return Decimal(text.lower().replace(".inf", "Infinity").replace(".nan", "NaN"))
+    number = number_written(re.sub(r"\.(inf|nan)\Z", r"\1", text, flags=re.IGNORECASE))
+    if number is None:
+        says = f"this is no number as numbers are written here: {SPELLING}, or quote it where it is text"
+        raise yaml.constructor.ConstructorError(None, None, says, node.start_mark)
+    return number
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:

@@ -1,6 +1,7 @@
 """Exact numbers for settings: a decimal literal stays that decimal from the command line to the sealed payload."""
 
-from decimal import Context, Decimal
+import re
+from decimal import Context, Decimal, InvalidOperation
 from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
@@ -12,6 +13,28 @@ MAX_WEIGHT_DIGITS = 12  # whole weights without a common divisor then have at mo
 MAX_EXPONENT = 400  # 5e-324 is a legal, exact request; 1e-999999999 would be a denial of service
 
 
+_SPELLED = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"-?[0-9]{1,100}")
+_NO_NUMBER = re.compile(r"[+-]?(inf|infinity|s?nan)", re.IGNORECASE)
+SPELLING = "write it in plain digits, as 20, 0.5 or 1e-5"
+
+
+def number_written(text: str) -> int | Decimal | None:
+    """The exact number of this text; NaN and infinities too, so that they are refused by that name.
+
+    There is one way to write a number: ASCII digits, a point between digits, an exponent. None for any other: 1_0, +1,
+    .5, 1., blanks, digits of other scripts.
+    """
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if not (_SPELLED.fullmatch(text) or _NO_NUMBER.fullmatch(text)):
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond what decimals have
+        return None
+
+
 def exact_decimal(value: object) -> Decimal:
     """The decimal that was written. Refuses floats (already rounded), booleans, text, NaN and infinities by name."""
     if isinstance(value, bool):
@@ -19,7 +42,7 @@ def exact_decimal(value: object) -> Decimal:
     if isinstance(value, float):
         raise ValueError("must be an exact decimal: a binary float is already rounded, write Decimal('0.1')")
     if not isinstance(value, int | Decimal):
-        raise ValueError(f"must be a number, not {_kind(value)}")
+        raise ValueError(f"must be a number, not {_kind(value)}{_hint(value, SPELLING)}")
     number = Decimal(value)
     if number.is_nan():
         raise ValueError("must be a number, not NaN")
@@ -66,6 +89,13 @@ def _weight(value: object) -> Decimal:
     return number
 
 
+def _rate(value: object) -> Decimal:
+    number = exact_decimal(value)
+    if not Decimal("0.000001") <= number <= 10**12:
+        raise ValueError("must be between 0.000001 and 1000000000000")
+    return number
+
+
 def whole_number(value: object) -> int:
     """An integer that was written as one; booleans, floats and text are refused by name."""
     if isinstance(value, bool):
@@ -74,7 +104,7 @@ def whole_number(value: object) -> int:
         return value
     if isinstance(value, Decimal | float):
         raise ValueError("must be a whole number, written in digits only")
-    raise ValueError(f"must be a whole number, not {_kind(value)}")
+    raise ValueError(f"must be a whole number, not {_kind(value)}{_hint(value, 'write it in plain digits, as 20')}")
 
 
 def _kind(value: object) -> str:
@@ -83,12 +113,16 @@ def _kind(value: object) -> str:
     return "nothing" if value is None else names.get(type(value), type(value).__name__)
 
 
+def _hint(value: object, says: str) -> str:
+    return f": {says}" if isinstance(value, str) else ""
+
+
 _text = PlainSerializer(decimal_text, return_type=str)
 
 Epsilon = Annotated[Decimal, _between(Decimal(0), Decimal(1000), "greater than 0 and less than 1000 nats"), _text]
 Delta = Annotated[Decimal, _between(Decimal(0), Decimal(1), "greater than 0 and less than 1"), _text]
 Rho = Annotated[Decimal, _between(Decimal(0), Decimal(1_000_000), "greater than 0 and less than 1000000"), _text]
-Rate = Annotated[Decimal, _between(Decimal(0), Decimal("1e12"), "greater than 0 and less than 1e12"), _text]
+Rate = Annotated[Decimal, BeforeValidator(_rate), _text]
 Share = Annotated[Decimal, _between(Decimal(0), Decimal(1), "greater than 0 and less than 1"), _text]
 Weight = Annotated[Decimal, BeforeValidator(_weight), _text]
 Beta = Annotated[Decimal, _between(Decimal(0), Decimal("0.5"), "greater than 0 and less than 0.5"), _text]

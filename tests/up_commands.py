@@ -31,6 +31,7 @@ statements: 12
 model: keyword
 epsilon: 2
 theta: 0.05
+allow_vacuous: true
 """
 
 

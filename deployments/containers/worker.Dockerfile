@@ -15,4 +15,6 @@ RUN uv pip install --no-cache --no-deps --python /srv/worker . && \
     install --directory --owner 10001 --mode 0700 /home/operator/privcert
 USER 10001
 ENV PATH=/srv/worker/bin:$PATH PRIVCERT_ENGINE=/srv/engine
+# else every scheduler and worker keeps the last thousand messages of each connection, chunks and all
+ENV DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH=10
 CMD ["dask", "worker", "--nthreads", "1", "--resources", "GPU=1", "--no-dashboard"]

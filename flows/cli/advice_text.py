@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from flows.cli.output import print_table
+from schemas.rounding import at_most, share_at_most
 
 Facts = Mapping[str, Any]
 POWERS = ("0.5", "0.8", "0.95")
@@ -14,8 +15,9 @@ POWERS = ("0.5", "0.8", "0.95")
 def print_advice(facts: Facts) -> None:
     """Parameters for the most statements, then those for the lowest support, then the best of each."""
     found = facts["advice"]
-    _print_options(found["options"], "Best parameters for the most supported statements")
-    _print_options(found["lowest_options"], "Best parameters for the lowest support certified with probability 0.8")
+    _print_options(found["options"], facts["n"], "Best parameters for the most supported statements")
+    lowest = "Best parameters for the lowest support certified with probability 0.8"
+    _print_options(found["lowest_options"], facts["n"], lowest)
     click.echo("\n".join([*_notes(facts), *_best(facts)]))
 
 
@@ -25,18 +27,18 @@ def parameters(facts: Facts) -> str:
     return ", ".join(f"{name} {facts[name]:g}" for name in names if facts[name] is not None)
 
 
-def support(value: float | None) -> str:
-    """Share of the units, or - where there is none."""
-    return "-" if value is None else f"{value:.4f}"
+def support(count: int | None, n: int) -> str:
+    """Share of the units that is needed, rounded up, or - where not even all are enough."""
+    return "-" if count is None else share_at_most(count, n)
 
 
-def _print_options(options: Sequence[Facts], title: str) -> None:
+def _print_options(options: Sequence[Facts], n: int, title: str) -> None:
     rows = [
         (
             option["mechanism"] + ("" if option["releasable"] else "*"),
             _short(option),
-            f"{option['margin_units']:.4g}",
-            *(support(value) for value in option["smallest_support_certified"].values()),
+            at_most(option["margin_units"]),
+            *(support(count, n) for count in option["smallest_count_certified"].values()),
             ("" if option["exact"] else "~") + f"{option['expected_supported']:.1f}",
         )
         for option in options
@@ -67,9 +69,9 @@ def _best(facts: Facts) -> list[str]:
     if lowest is None:
         lines = [f"{where} nothing is certified with probability 0.8."]
     else:
-        lines = [f"{where} the lowest support is certified by", f"  {_with_lowest(lowest)}"]
+        lines = [f"{where} the lowest support is certified by", f"  {_with_lowest(lowest, facts['n'])}"]
         pure = _named_option(found["lowest_options"], found["lowest_support_pure"])
-        lines += _beside(lowest, None if pure is None else _with_lowest(pure))
+        lines += _beside(lowest, None if pure is None else _with_lowest(pure, facts["n"]))
     most = _named_option(found["options"], found["most_statements"])
     if most is not None:
         lines += ["and the most statements of the prior by", f"  {_with_most(most)}"]
@@ -89,8 +91,8 @@ def _beside(best: Facts, best_pure: str | None) -> list[str]:
     ]
 
 
-def _with_lowest(option: Facts) -> str:
-    return f"{_named(option)}: {support(option['smallest_support_certified']['0.8'])} with probability 0.8"
+def _with_lowest(option: Facts, n: int) -> str:
+    return f"{_named(option)}: {support(option['smallest_count_certified']['0.8'], n)} with probability 0.8"
 
 
 def _with_most(option: Facts) -> str:

@@ -4,14 +4,12 @@ from typing import Any
 
 import click
 
-from flows.cli.options import json_option
+from flows.cli.options import WholeRange, json_option
 from flows.cli.output import print_json, print_table
 
 
 @click.command()
-@click.option(
-    "--authors", type=click.IntRange(20, 100_000), default=200, show_default=True, help="Units of the corpus."
-)
+@click.option("--authors", type=WholeRange(20, 100_000), default=200, show_default=True, help="Units of the corpus.")
 @click.option("--model", default="nli-mini", show_default=True, help="Support model: nli-mini or keyword.")
 @json_option
 def command(authors: int, model: str, as_json: bool) -> None:

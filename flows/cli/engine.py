@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.cli.options import json_option
+from flows.cli.options import WholeRange, json_option
 from flows.cli.output import home_for, present_home, print_json
 from schemas.errors import StageError
 
@@ -72,9 +72,9 @@ def install(folder: Path | None, build: str | None, recipe: Path | None, as_json
     show_default=True,
     help="One request at a time, so that no answer depends on another request; or shared batches and prefixes.",
 )
-@click.option("--context-tokens", type=click.IntRange(64), default=2048, show_default=True, help="Prompt and answer.")
-@click.option("--kv-cache-gib", type=click.IntRange(1), default=1, show_default=True, help="Of the CPU build.")
-@click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="How long a start may take.")
+@click.option("--context-tokens", type=WholeRange(64), default=2048, show_default=True, help="Prompt and answer.")
+@click.option("--kv-cache-gib", type=WholeRange(1), default=1, show_default=True, help="Of the CPU build.")
+@click.option("--seconds", type=WholeRange(1), default=600, show_default=True, help="How long a start may take.")
 @json_option
 def start(
     folder: Path | None,
@@ -145,6 +145,6 @@ def _engine_folder(folder: Path | None) -> Path:
 
 
 def _daemon(private: Path) -> "EngineDaemon":
-    from tasks.inference.engine_daemon import EngineDaemon
+    from tasks.inference.engine_daemon import engine_daemon
 
-    return EngineDaemon(private / "engine-server")
+    return engine_daemon(private)

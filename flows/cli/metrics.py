@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.cli.options import json_option
+from flows.cli.options import WholeRange, json_option
 from flows.cli.output import present_home, print_json
 from schemas.errors import UserError
 
@@ -23,7 +23,7 @@ _HOST = "127.0.0.1"
 )
 @click.option("--private", "with_private", is_flag=True, help="Also counts of pairs and records, and durations.")
 @click.option(
-    "--serve", type=click.IntRange(0, 65535), metavar="PORT", help="Answer on this port of 127.0.0.1 until stopped."
+    "--serve", type=WholeRange(0, 65535), metavar="PORT", help="Answer on this port of 127.0.0.1 until stopped."
 )
 @json_option
 def command(output: Path | None, with_private: bool, serve: int | None, as_json: bool) -> None:

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.cli.options import json_option, settings_options
+from flows.cli.options import WholeRange, json_option, settings_options
 from flows.cli.output import print_json, print_table
 from schemas.audit import Device, PremiseWindows
 from schemas.building import build
 from schemas.engines import EngineMode, EngineSettings
 from schemas.errors import StageError, UserError
+from schemas.rounding import fixed, written
 
 if TYPE_CHECKING:
     from tasks.support.checking import ModelCheck, Share
     from tasks.support.models import ModelReference
     from tasks.support.protocol import SupportModel
 
-COUNT = click.IntRange(1, 10**9)
+COUNT = WholeRange(1, 10**9)
 _TO_PULL = "no: privcert models pull"
 
 
@@ -206,8 +207,9 @@ def _print(facts: dict[str, Any]) -> None:
     click.echo(f"{facts['name']}, fingerprint {facts['fingerprint']}")
     for name, of in (("accuracy", "pairs"), ("recall", "supported pairs"), ("precision", "pairs found")):
         low, high = facts[f"{name}_interval"]
+        interval = f"{fixed(written(low), 3, round_up=False)} to {fixed(written(high), 3, round_up=True)}"
         value = "none" if facts[name] is None else f"{facts[name]:.3f}"
-        click.echo(f"{name:<16} {value} ({low:.3f} to {high:.3f}, exact 95 %), of {facts[f'{name}_trials']} {of}")
+        click.echo(f"{name:<16} {value} ({interval}, exact 95 %), of {facts[f'{name}_trials']} {of}")
     if facts["refused"]:
         click.echo(f"refused          {facts['refused']} pairs: their statements are not for this model")
     flips = ", ".join(f"{change.replace('_', ' ')} {count}" for change, count in facts["flips_by_change"].items())

@@ -1,8 +1,7 @@
 """Flags made from settings: a flag, a YAML key and a Python field have one name."""
 
-import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -10,6 +9,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+
+from schemas.values import number_written
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -24,13 +25,20 @@ class _Exact(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        try:
-            return int(value) if re.fullmatch(r"[+-]?[0-9]{1,100}", value.strip()) else Decimal(value)
-        except (InvalidOperation, ValueError):
-            return value
+        number = number_written(value)
+        return value if number is None else number
 
 
 EXACT = _Exact()
+
+
+class WholeRange(click.IntRange):
+    """Whole numbers in one spelling: `int` also takes 1_0, +1, blanks and digits of other scripts."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not isinstance(number_written(value), int):
+            self.fail("must be a whole number, written in digits only", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def settings_options(model: type[BaseModel], *, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
@@ -52,7 +60,7 @@ def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
         return click.option(f"{flag}/--no-{name.replace('_', '-')}", name, default=None, help=text)
     if kind is tuple:
         split = _split_numbers if _plain_type(get_args(field.annotation)[0]) in (int, Decimal) else _split
-        return click.option(flag, name, default=None, callback=split, metavar="A,B,…", help=text)
+        return click.option(flag, name, multiple=True, callback=split, metavar="A,B,…", help=text)
     if kind in (int, Decimal):
         return click.option(flag, name, type=EXACT, default=None, help=text)
     if issubclass(kind, StrEnum):
@@ -79,10 +87,13 @@ def _default_text(field: FieldInfo) -> str:
     return f" [{','.join(map(str, values))}]"
 
 
-def _split(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(part.strip() for part in value.split(","))
+def _split(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    """A flag that is given again adds to what it said before."""
+    return tuple(part.strip() for value in values for part in value.split(",")) if values else None
 
 
-def _split_numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
-    parts = _split(context, parameter, value)
+def _split_numbers(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[Any, ...] | None:
+    parts = _split(context, parameter, values)
     return None if parts is None else tuple(EXACT.convert(part, parameter, context) for part in parts)

@@ -1,16 +1,17 @@
 """A plan as text, at most 100 columns wide."""
 
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import click
 
 from flows.cli.advice_text import POWERS, parameters, print_advice, support
 from flows.cli.output import print_table
+from schemas.rounding import at_least, at_most, chance_at_most, share_at_most, written
 
 Facts = Mapping[str, Any]
-_NEAR_ONE = 0.999
 
 
 def print_plan(facts: Facts) -> None:
@@ -25,33 +26,19 @@ def print_plan(facts: Facts) -> None:
         click.echo(f"{'file':<26}{path}")
 
 
-def at_most(bound: float) -> str:
-    """An upper bound with four significant digits, rounded up; near 1 by its distance from 1."""
-    if bound >= 1:
-        return "1 (no bound)"
-    if bound > _NEAR_ONE:
-        return f"1 - {_rounded(1 - Decimal(bound), 2, ROUND_FLOOR):g}"
-    return f"{_rounded(Decimal(bound), 4, ROUND_CEILING):g}"
-
-
-def _rounded(value: Decimal, digits: int, direction: str) -> Decimal:
-    return Context(prec=digits, rounding=direction).plus(value)
-
-
 def _power_lines(facts: Facts) -> list[str]:
-    counts, supports, own = facts["smallest_count_emitted"], facts["smallest_support_emitted"], parameters(facts)
+    counts, own, n = facts["smallest_count_emitted"], parameters(facts), facts["n"]
     delta = "" if facts["delta"] is None else f", delta {facts['delta']}"
     lines = [
         f"{facts['mechanism']}, epsilon {facts['epsilon']}{delta}, beta {facts['beta']} ({facts['scope']}), "
         f"theta {facts['theta']}",
         *([_line("parameters", own)] if own else []),
         _line("certificates", _certificates(facts)),
-        _line("margin", f"{_units(facts['margin_units'])}, {_share(facts['margin_support'])} of n = {facts['n']}"),
+        _line("margin", f"{_units(facts['margin_units'])}, {_share(facts['margin_units'], n)} of n = {n}"),
         _line("threshold", _units(facts["threshold_units"])),
     ]
     for power, count in counts.items():
-        none = f"not by all {_units(facts['n'])}"
-        found = none if count is None else f"{_units(count)}, support {supports[power]:.4f}"
+        found = f"not by all {_units(n)}" if count is None else f"{_units(count)}, support {share_at_most(count, n)}"
         lines.append(_line(f"emitted with prob. {power}", found))
     if facts["contributions"] is not None:
         lines.append(_line("", "(counts after contribution bounding; --advice says what it takes away)"))
@@ -67,8 +54,8 @@ def _power_lines(facts: Facts) -> list[str]:
 def _certificates(facts: Facts) -> str:
     each, selected, m = facts["epsilon_per_certificate"], facts["selected"], facts["statements"]
     number = f"{m}" if selected is None else f"at most {min(selected, m)} of {m} statements"
-    paid = "epsilon for all together" if each is None else f"epsilon {each:g}"
-    return f"{number}, {paid}{'' if each is None else ' each'}, error {facts['beta_per_statement']:g} each"
+    paid = "epsilon for all together" if each is None else f"epsilon {_double(each)}"
+    return f"{number}, {paid}{'' if each is None else ' each'}, error {_double(facts['beta_per_statement'])} each"
 
 
 def _limit_lines(facts: Facts) -> list[str]:
@@ -82,32 +69,34 @@ def _limit_lines(facts: Facts) -> list[str]:
         )
     lines = [
         f"k* = {_units(nearest)}: nearer to an unsupported dataset, nothing that is",
-        f"{each:g}-DP for one statement emits half of the time (Theorem 2)",
+        f"{_double(each)}-DP for one statement emits half of the time (Theorem 2)",
     ]
-    if found["width_privcert_units"] is not None:
+    own = found["width_privcert_units"]
+    if own is not None:
         if width is None:
             says = "no bound on the width at this beta"
         elif width <= 0:
             says = "the bound on the width says nothing here"
         else:
-            says = f"w >= {_width(float(_rounded(Decimal(width), 4, ROUND_FLOOR)), n)}"
+            says = f"w >= {at_least(width)} units ({at_least(Fraction(width) / n)} of n)"
         lines += [
             f"{says} (Theorem 5, all {facts['statements']} at once);",
-            f"w = {_width(found['width_privcert_units'], n)} for equal shares of the Laplace filter",
+            f"w = {own:.4g} units ({_share(own, n)} of n) for equal shares of the Laplace filter",
         ]
     return _labelled("limits", *lines)
 
 
 def _reader_lines(facts: Facts) -> list[str]:
     each = facts["epsilon_of_one_statement"]
-    says = "of the whole output" if each is None else f"with all of epsilon; with epsilon {each:g} of one statement"
+    one = "" if each is None else f"with all of epsilon; with epsilon {_double(each)} of one statement"
+    says = one or "of the whole output"
     return [
         *_labelled("without a certificate", "total variation of the outputs on two datasets (Theorem 1),", says),
         *(
             _line(
                 f"{_units(line['distance_units']):>14} apart",
-                f"at most {at_most(line['tv_release'])}"
-                + ("" if line["tv_statement"] is None else f"; at most {at_most(line['tv_statement'])}"),
+                f"at most {chance_at_most(line['tv_release'])}"
+                + ("" if line["tv_statement"] is None else f"; at most {chance_at_most(line['tv_statement'])}"),
             )
             for line in facts["without_certificate"]
         ),
@@ -118,9 +107,9 @@ def _release_lines(facts: Facts) -> list[str]:
     if "releases" not in facts:
         return []
     found = facts["releases"]
-    rho = "" if found["rho"] is None else f", or rho {float(found['rho']):.6g} (zCDP)"
+    rho = "" if found["rho"] is None else f", or rho {at_most(Decimal(found['rho']), 6)} (zCDP)"
     if found["pld_epsilon"] is not None:
-        numerical = f"epsilon {found['pld_epsilon']:.4g} at delta {found['pld_delta']}"
+        numerical = f"epsilon {at_most(found['pld_epsilon'])} at delta {found['pld_delta']}"
     else:
         numerical = "none" if found["pld_delta"] is not None else "needs --delta"
     return _labelled(
@@ -149,8 +138,8 @@ def _print_sweep(rows: Sequence[Facts]) -> None:
             row["statements"],
             row["theta"],
             row["threshold_units"],
-            f"{row['margin_units']:.6g}",
-            *(support(row[f"smallest_support_emitted_{percent}"]) for percent in (50, 80, 95)),
+            at_most(row["margin_units"], 6),
+            *(support(row[f"smallest_count_emitted_{percent}"], row["n"]) for percent in (50, 80, 95)),
         )
         for row in rows
     ]
@@ -166,13 +155,13 @@ def _line(label: str, text: str) -> str:
 
 
 def _units(number: float) -> str:
-    said = number if isinstance(number, int) else f"{number:.6g}"
+    said = number if isinstance(number, int) else at_most(number, 6)
     return f"{said} unit" if number == 1 else f"{said} units"
 
 
-def _share(share: float) -> str:
-    return f"{share:.4g}" if share <= 1 else "more than all"
+def _share(units: float, n: int) -> str:
+    return at_most(Fraction(units) / n) if units <= n else "more than all"
 
 
-def _width(units: float, n: int) -> str:
-    return f"{units:.4g} units ({_share(units / n)} of n)"
+def _double(value: float) -> str:
+    return at_most(written(value), 6)

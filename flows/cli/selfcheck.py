@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.cli.options import json_option
+from flows.cli.options import WholeRange, json_option
 from flows.cli.output import print_json, print_table
+from schemas.rounding import at_least, fixed
 
 if TYPE_CHECKING:
     from tasks.privacy.empirical.audit import Finding
@@ -18,12 +19,12 @@ DRAWS = 8_000  # about 25 s on two slow cores
 @click.option("--mechanism", help="Audit this one only; default all that a release may use.")
 @click.option(
     "--draws",
-    type=click.IntRange(1_000, 10**8),
+    type=WholeRange(1_000, 10**8),
     default=DRAWS,
     show_default=True,
     help="Releases drawn from each dataset; five times as many where they are cheap.",
 )
-@click.option("--workers", type=click.IntRange(1, 1024), help="Processes on this machine. [one a core]")
+@click.option("--workers", type=WholeRange(1, 1024), help="Processes on this machine. [one a core]")
 @json_option
 def command(mechanism: str | None, draws: int, workers: int | None, as_json: bool) -> None:
     """Audit the noise of this installation against the privacy that it claims.
@@ -66,7 +67,9 @@ def _refutation(finding: "Finding") -> str:
         "delta": (finding.delta_at_least, finding.delta),
         "beta": (finding.error_at_least, finding.beta),
     }
-    wrong = [f"{name} at least {proved[name][0]:.4g}, claimed {float(proved[name][1]):g}" for name in finding.refuted]
+    wrong = [
+        f"{name} at least {at_least(proved[name][0])}, claimed {float(proved[name][1]):g}" for name in finding.refuted
+    ]
     return f"{finding.mechanism} ({finding.pair}): {', '.join(wrong)}"
 
 
@@ -91,8 +94,8 @@ def _print(findings: list["Finding"]) -> None:
     rows = [
         (
             f"{finding.mechanism}: {finding.pair}",
-            f"{finding.epsilon_at_least:.3f} of {float(finding.epsilon):g}",
-            f"{finding.error_at_least:.4f} to {finding.error_at_most:.4f}",
+            f"{fixed(finding.epsilon_at_least, 3, round_up=False)} of {float(finding.epsilon):g}",
+            f"{fixed(finding.error_at_least, 4, round_up=False)} to {fixed(finding.error_at_most, 4, round_up=True)}",
             f"{float(finding.beta):g}",
             ", ".join(finding.refuted) or "nothing",
         )

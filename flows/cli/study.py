@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from flows.cli.options import json_option, settings_options
+from flows.cli.options import WholeRange, json_option, settings_options
 from flows.cli.output import home_for, print_json
 from flows.cli.progress import progress_bar
 from flows.cli.server import server_named
@@ -17,7 +17,7 @@ from schemas.studies import StudySettings
 @settings_options(StudySettings)
 @click.option(
     "--workers",
-    type=click.IntRange(0, 1024),
+    type=WholeRange(0, 1024),
     help="Processes on this machine; 0: this one alone. [one a core, where there is more than a few seconds' work]",
 )
 @json_option

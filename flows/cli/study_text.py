@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from flows.cli.output import print_table
+from schemas.rounding import fixed, written
 
 Row = Mapping[str, Any]
 MOST_ROWS = 10  # of a table with a row a question or a cell
@@ -79,14 +80,15 @@ def _print_whole_reports(lines: Sequence[Row]) -> None:
     """A row a cell; of many cells those that come nearest to breaking their promise."""
     same, varied = _same_and_varied(lines)
     shown = sorted(lines, key=_excess, reverse=True)[:MOST_ROWS] if len(lines) > MOST_ROWS else lines
-    shares = [f"any_unsupported{end}_share" for end in ("", "_lower", "_upper")]
     print_table(
         ["release", "promised", "found", "at least", "at most"],
         [
             [
                 ", ".join([_named(line), *_parts(line, varied)]),
                 line["promised"],
-                *(_share(line[name]) for name in shares),
+                _share(line["any_unsupported_share"]),
+                fixed(written(line["any_unsupported_lower_share"]), 4, round_up=False),
+                fixed(written(line["any_unsupported_upper_share"]), 4, round_up=True),
             ]
             for line in shown
         ],

@@ -7,6 +7,7 @@ import click
 
 from flows.cli.output import print_table
 from schemas.claims import BY_LANGUAGE_MODEL, RELEASED_TEXT
+from schemas.rounding import share_at_least, share_at_most
 
 SHOWN = 20
 WIDE = 100  # characters of a reject
@@ -64,14 +65,13 @@ def amounts_text(amounts: Mapping[str, str | None] | None) -> str:
 
 
 def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None:
-    emitted = partition["emitted"]
+    emitted, n = partition["emitted"], partition["n"]
     title = (
-        f"{results['corpus']} / {partition['partition']}: n = {partition['n']}, unit {partition['unit']}, "
-        f"theta = {results['theta']}"
+        f"{results['corpus']} / {partition['partition']}: n = {n}, unit {partition['unit']}, theta = {results['theta']}"
     )
     ranked = sorted(emitted, key=lambda line: not line["is_certified"])
     rows = [
-        (line["statement"], f"{line['certificate']:.4f}" if line["is_certified"] else "no certificate")
+        (line["statement"], share_at_least(line["certificate_units"], n) if line["is_certified"] else "no certificate")
         for line in ranked[:SHOWN]
     ]
     if rows:
@@ -82,7 +82,7 @@ def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None
     unsure = sum(not line["is_certified"] for line in emitted)
     notes += [f"{unsure} without a certificate"] if unsure else []
     said = f" ({', '.join(notes)})" if notes else ""
-    margin = "n = 0: nothing was asked" if partition["margin"] is None else f"margin {partition['margin']:.4f}"
+    margin = _margin(partition["margin_units"], n) if n else "n = 0: nothing was asked"
     reasons = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in partition["abstain_reasons"].items())
     abstained = f"{partition['abstained']} ({reasons})" if reasons else "0"
     click.echo(f"emitted {len(emitted)}{said}, abstained {abstained}; {margin}, scope {partition['scope']}")
@@ -94,3 +94,8 @@ def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None
         click.echo("threshold   this answer holds at this theta only: another one is another question, and is charged")
     if partition["vacuous"]:
         click.echo("vacuous     threshold + margin exceed n: no support can be certified here; see `privcert plan`")
+
+
+def _margin(units: int, n: int) -> str:
+    share = share_at_most(units, n) if units <= n else "more than all"
+    return f"margin {units} unit{'' if units == 1 else 's'} ({share} of n)"

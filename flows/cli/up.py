@@ -7,18 +7,18 @@ from types import FrameType
 
 import click
 
-from flows.cli.options import json_option
+from flows.cli.options import WholeRange, json_option
 from flows.cli.output import present_home, print_json
 from schemas.errors import UserError
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(1, 65535), default=4200, show_default=True, help="Of the Prefect server.")
+@click.option("--port", type=WholeRange(1, 65535), default=4200, show_default=True, help="Of the Prefect server.")
 @click.option(
     "--pool", "pools", multiple=True, default=["cpu"], show_default=True, help="Work pool to take runs of; repeatable."
 )
 @click.option(
-    "--dask-workers", type=click.IntRange(0, 1024), default=os.cpu_count, help="Of one thread each; 0: no Dask. [cores]"
+    "--dask-workers", type=WholeRange(0, 1024), default=os.cpu_count, help="Of one thread each; 0: no Dask. [cores]"
 )
 @click.option("--schedule", "schedules", multiple=True, metavar="NAME[=CRON]", help="As with `privcert deploy`.")
 @click.option("--notify", metavar="TYPE/NAME", help="As with `privcert deploy`.")

@@ -11,6 +11,7 @@ from tasks.audits.proposing import propose_once
 from tasks.audits.questions import question_about
 from tasks.audits.registering import stage_and_register
 from tasks.audits.run import Run
+from tasks.audits.vacuous import check_not_hopeless
 from tasks.corpora.staging import StagedCorpus, StagedPartition
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
@@ -62,6 +63,8 @@ def score_stage(run: Run, partition: str) -> None:
         run.note(partition, pairs_scored=0, pairs_reused=0)
         report("score", 1)
         return
+    if not run.settings.allow_vacuous:
+        check_not_hopeless(question)
     log.check_affordable(question)
     summary = score_version(
         version_path(run, question.partition),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import dask
 from dask.system import CPU_COUNT
 from distributed import Client, LocalCluster
 from distributed.versions import VersionMismatchWarning
@@ -14,6 +15,8 @@ from schemas.errors import UserError
 from tasks.cluster.address import ADDRESS, cluster_address
 
 WAIT_SECONDS = 60
+# Dask keeps the last thousand messages of each connection, chunks and all, to look at when it fails
+FORGETTING = {"distributed.admin.low-level-log-length": 10}
 _SILENT = logging.CRITICAL + 1
 
 
@@ -25,7 +28,8 @@ def dask_client(scratch: Path, workers: int | None = None) -> Iterator[Client]:
     cluster has its own number. Raises UserError when the user's cluster does not answer or has no worker.
     """
     address = cluster_address()
-    with _remote_client(address) if address else _local_client(scratch, workers or CPU_COUNT) as client:
+    opened = _remote_client(address) if address else _local_client(scratch, workers or CPU_COUNT)
+    with dask.config.set(FORGETTING), opened as client:
         try:
             client.wait_for_workers(1, timeout=WAIT_SECONDS)
         except TimeoutError:

@@ -11,6 +11,7 @@ from tasks.cluster.services import LOOPBACK, Services, free_port, is_free, wait_
 from tasks.storage.home import PRIVATE_DIRECTORY
 
 START_SECONDS = 180.0
+_FORGETTING = {"DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH": "10"}  # see tasks/cluster/client.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,12 @@ def start_dask(services: Services, workers: int, scratch: Path) -> str | None:
         return None
     port, dashboard = free_port(), free_port()
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", LOOPBACK, "--port", str(port)]
-    services.start("dask-scheduler", [*command, "--dashboard-address", f"{LOOPBACK}:{dashboard}"], {})
+    services.start("dask-scheduler", [*command, "--dashboard-address", f"{LOOPBACK}:{dashboard}"], _FORGETTING)
     wait_until_answers(f"http://{LOOPBACK}:{dashboard}/health", services, START_SECONDS)
     address = f"tcp://{LOOPBACK}:{port}"
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--host", LOOPBACK]
     limits = ["--nworkers", str(workers), "--nthreads", "1", "--memory-limit", "0", "--no-dashboard"]
-    services.start("dask-workers", [*command, *limits, "--local-directory", str(scratch)], {})
+    services.start("dask-workers", [*command, *limits, "--local-directory", str(scratch)], _FORGETTING)
     return address
 
 

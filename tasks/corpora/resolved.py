@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from schemas.corpora import CorpusSettings, UnitRule
+from schemas.values import decimal_text
 from tasks.corpora.problems import SourceError
 from tasks.corpora.spool import Spool
 from tasks.corpora.texts import OK, STATUSES
@@ -71,7 +72,8 @@ def check_corpus(settings: CorpusSettings, partitions: list[Resolved]) -> None:
     unreadable = sum(sum(partition.unreadable.values()) for partition in partitions)
     if records and Fraction(unreadable, records) > Fraction(settings.max_unreadable):
         raise SourceError(
-            "max_unreadable: a larger share of the records cannot be read",
+            "max_unreadable: a larger share of the records than the declared "
+            f"{decimal_text(settings.max_unreadable)} cannot be read; declare another by --max-unreadable",
             unreadable={status: sum(p.unreadable.get(status, 0) for p in partitions) for status in map(str, STATUSES)},
             records=records,
         )

@@ -38,7 +38,7 @@ class PairClassifier(Protocol):
         word piece (empty, or made of control characters only) has -infinity everywhere: no model was asked. Equal
         texts and equal statements are scored once.
 
-        Raises: UserError for a statement that is empty or longer than MAX_STATEMENT_TOKENS; ValueError for a text
+        Raises: UserError for a statement that is empty or longer than two thirds of a pair; ValueError for a text
         that is not valid Unicode; BrokenLogitsError for NaN or infinity from the model; EngineUnavailableError when
         the process that runs it keeps dying.
         """

@@ -15,7 +15,7 @@ from schemas.audit import Device, PremiseWindows
 from tasks.inference.classifier import Job, Logits, Network, sha256
 from tasks.inference.onnx_batches import BatchShapes, OnnxBatches
 from tasks.inference.onnx_session import OnnxPairs
-from tasks.inference.pairs import MAX_PAIR_TOKENS, Frame, PairTokenizer, Pieces
+from tasks.inference.pairs import MAX_PAIR_TOKENS, MIN_PAIR_TOKENS, Frame, PairTokenizer, Pieces
 
 
 class BrokenLogitsError(RuntimeError):
@@ -56,9 +56,9 @@ class NetworkClassifier:
         open_network: called when the small files are found to be right; answers in the order of the config's labels.
         """
         self.labels, self.premise_windows = read_labels(config), premise_windows
-        check_positions(config)
+        pair_pieces = read_pair_pieces(config)
         self._tokenizer, self._config = tokenizer, config
-        self._pairs = PairTokenizer(tokenizer, premise_windows)
+        self._pairs = PairTokenizer(tokenizer, premise_windows, pair_pieces)
         self._network = open_network()
 
     def facts(self) -> dict[str, str]:
@@ -179,11 +179,18 @@ def read_labels(config: Traversable) -> tuple[str, ...]:
     return labels
 
 
-def check_positions(config: Traversable) -> None:
-    """Raises ValueError where the config says that the model has fewer positions than a pair may have pieces."""
-    positions = json.loads(config.read_text(encoding="utf-8")).get("max_position_embeddings")
-    if isinstance(positions, int) and 0 < positions < MAX_PAIR_TOKENS:
-        raise ValueError(f"the model reads {positions} word pieces; a pair may have {MAX_PAIR_TOKENS}")
+def read_pair_pieces(config: Traversable) -> int:
+    """How many word pieces a pair may have: `max_pair_pieces` of a model that was trained on shorter ones, or 384.
+
+    Raises ValueError where that is out of range, or where the model has fewer positions.
+    """
+    facts = json.loads(config.read_text(encoding="utf-8"))
+    pieces, positions = facts.get("max_pair_pieces", MAX_PAIR_TOKENS), facts.get("max_position_embeddings")
+    if type(pieces) is not int or not MIN_PAIR_TOKENS <= pieces <= MAX_PAIR_TOKENS:
+        raise ValueError(f"max_pair_pieces in the model's config must lie from {MIN_PAIR_TOKENS} to {MAX_PAIR_TOKENS}")
+    if isinstance(positions, int) and 0 < positions < pieces:
+        raise ValueError(f"the model reads {positions} word pieces; a pair may have {pieces}")
+    return pieces
 
 
 def read_pad_piece(config: Traversable) -> int:

@@ -1,6 +1,7 @@
 """One vLLM server of a home that stays when the command that started it ends."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,20 @@ class EngineDaemon:
         facts = asdict(server) | {"log": str(server.log)}
         created = psutil.Process(server.pid).create_time()
         write_bytes(self._file, json.dumps({"server": facts, "created": created, "settings": settings}).encode())
+
+
+def home_server(private_zone: Path, urls: Sequence[str]) -> RunningServer | None:
+    """The running server that `privcert engine start` made for the home, where `urls` name it and no other.
+
+    Its key goes to nobody else: beside another server it is not taken.
+    """
+    own = engine_daemon(private_zone).running()
+    return own if own is not None and tuple(urls) == (own.url,) else None
+
+
+def engine_daemon(private_zone: Path) -> EngineDaemon:
+    """The server of the home with this private zone, running or not."""
+    return EngineDaemon(private_zone / "engine-server")
 
 
 def _plain(settings: ServerSettings, engine: Engine) -> dict[str, object]:

@@ -20,6 +20,7 @@ from typing import TypeVar
 from schemas.engines import EngineMode, EngineSettings
 from schemas.errors import UserError
 from tasks.inference.engine import Engine, engine_folder, engine_here, find_engine
+from tasks.inference.engine_daemon import home_server
 from tasks.inference.protocol import EngineUnavailableError
 from tasks.inference.vllm_child import ServerSettings, VllmChild
 from tasks.inference.vllm_server import ServerAccess, VllmServer
@@ -40,7 +41,8 @@ class LanguageReference:
     model: as in EngineSettings.language_model.
     one_by_one: no request meets another (see EngineMode).
     context_tokens: of a server that is started.
-    engine, logs: folder of the installed engine, and the private folder for a server's own words.
+    engine, logs: folder of the installed engine, and the folder for a server's own words, in the private zone: there
+    the process that needs the key of the home's own server finds it.
     """
 
     urls: tuple[str, ...]
@@ -65,7 +67,12 @@ def language_reference(settings: EngineSettings, private_zone: Path, *, is_priva
     if len(set(settings.engine_url)) < len(settings.engine_url):
         raise UserError("engine_url: one server is named twice")
     if settings.engine_url and model is None:
-        raise UserError("language_model: say under which name the servers of --engine-url serve their model")
+        own = home_server(private_zone, settings.engine_url)
+        if own is None:
+            raise UserError(
+                "language_model: say by --language-model under which name the servers of --engine-url serve their model"
+            )
+        model = own.model
     if not settings.engine_url and model is not None and not _ON_A_HUB.match(model):
         model = str(Path(model).expanduser().absolute())
         if not Path(model, "config.json").is_file():
@@ -145,7 +152,8 @@ class Language:
     def _access(self) -> ServerAccess:
         in_flight = 1 if self._reference.one_by_one else _BATCHED_IN_FLIGHT
         if self._reference.urls:
-            key = os.environ.get("VLLM_API_KEY")
+            own = home_server(self._reference.logs.parent, self._reference.urls)
+            key = os.environ.get("VLLM_API_KEY") if own is None else own.api_key
             access = ServerAccess(
                 self._reference.urls, str(self._reference.model), key, in_flight=in_flight, probed=True
             )

@@ -18,10 +18,12 @@ from schemas.audit import PremiseWindows
 from schemas.errors import UserError
 
 MAX_PAIR_TOKENS = 384  # spec 1.9: joint length in word pieces; only the premise is cut
-MAX_STATEMENT_TOKENS = 256  # so that at least about 120 pieces of every record are read at once
+MIN_PAIR_TOKENS = 128  # of a model that says it reads less than MAX_PAIR_TOKENS
+MAX_STATEMENT_TOKENS = 256  # two thirds, so that at least about 120 pieces of every record are read at once
 MAX_TEXT_CHARACTERS = 100_000  # read of a text that is cut; 384 pieces of prose are some 2,000
 MAX_WINDOWED_CHARACTERS = 1_000_000  # read of a text in windows: about 250,000 pieces, so that memory stays bounded
-WINDOW_OVERLAP = 64  # pieces: evidence of up to 65 pieces in a row lies whole in some window
+WINDOW_OVERLAP = 64  # pieces, of 384: evidence of up to 65 pieces in a row lies whole in some window
+_LEAST_OVERLAP = 32
 SURROGATE = re.compile("[\ud800-\udfff]")  # asked first: the tokenizer's own error would hold the text
 
 _STATEMENTS_KEPT = 4096
@@ -36,16 +38,18 @@ class Frame:
 
     before, after: ids and token types of what stands before and after the premise, shape (2, pieces).
     premise_type: token type of the premise's pieces.
+    pair_pieces: of the whole pair, at most.
     """
 
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     premise_type: int
+    pair_pieces: int = MAX_PAIR_TOKENS
 
     @property
     def room(self) -> int:
         """How many pieces of a premise fit beside the statement."""
-        return MAX_PAIR_TOKENS - int(self.before.shape[1]) - int(self.after.shape[1])
+        return self.pair_pieces - int(self.before.shape[1]) - int(self.after.shape[1])
 
     def around(self, pieces: Pieces) -> Inputs:
         """The model's inputs for these pieces of a premise, each of shape (1, length of the pair)."""
@@ -57,11 +61,13 @@ class Frame:
 class PairTokenizer:
     """Texts and statements to model inputs."""
 
-    def __init__(self, path: Traversable, premise_windows: PremiseWindows) -> None:
-        """path: the checkpoint's `tokenizer.json`.
+    def __init__(self, path: Traversable, premise_windows: PremiseWindows, pair_pieces: int = MAX_PAIR_TOKENS) -> None:
+        """path: the checkpoint's `tokenizer.json`. pair_pieces: of a pair, MIN_PAIR_TOKENS to MAX_PAIR_TOKENS.
 
         Raises ValueError where it adds no special tokens around a pair, or puts the statement first.
         """
+        self._pair_pieces, self._statement_pieces = pair_pieces, pair_pieces * 2 // 3
+        self._overlap = max(_LEAST_OVERLAP, pair_pieces // 6)
         self._tokenizer = load_tokenizer(path)
         self._windows = premise_windows is PremiseWindows.MAX
         self._read = MAX_WINDOWED_CHARACTERS if self._windows else MAX_TEXT_CHARACTERS
@@ -74,12 +80,12 @@ class PairTokenizer:
         if SURROGATE.search(text):
             raise ValueError("a text is not valid Unicode; ingestion sets such records aside")
         ids = self._encode(text[: self._read]).ids
-        return np.asarray(ids if self._windows else ids[:MAX_PAIR_TOKENS], dtype=np.int64)
+        return np.asarray(ids if self._windows else ids[: self._pair_pieces], dtype=np.int64)
 
     def frame(self, statement: str) -> Frame:
         """The frame of a statement, made once while few others are asked.
 
-        Raises UserError when it is empty, not Unicode or over MAX_STATEMENT_TOKENS.
+        Raises UserError when it is empty, not Unicode or longer than two thirds of a pair.
         """
         return self._frames(statement)
 
@@ -89,21 +95,21 @@ class PairTokenizer:
         encoding = self._encode(statement)
         if not encoding.ids:
             raise UserError("a statement is empty: remove it")
-        if len(encoding.ids) > MAX_STATEMENT_TOKENS:
-            raise UserError(f"a statement is longer than {MAX_STATEMENT_TOKENS} word pieces: shorten it")
+        if len(encoding.ids) > self._statement_pieces:
+            raise UserError(f"a statement is longer than {self._statement_pieces} word pieces: shorten it")
         return self._frame_of(encoding)
 
     def inputs(self, premise: Pieces, frame: Frame) -> list[Inputs]:
-        """The inputs of a pair, at most MAX_PAIR_TOKENS long: one, or one for each window of the premise."""
-        starts = window_starts(len(premise), frame.room) if self._windows else [0]
+        """The inputs of a pair, each as long as a pair may be: one, or one for each window of the premise."""
+        starts = window_starts(len(premise), frame.room, self._overlap) if self._windows else [0]
         return [frame.around(premise[start : start + frame.room]) for start in starts]
 
     def facts(self) -> dict[str, str]:
         """Everything here that an input may depend on besides the pair and `tokenizer.json`, as public strings."""
-        cut = f"premise only: {self._read} characters, then {MAX_PAIR_TOKENS} pieces for the pair"
+        cut = f"premise only: {self._read} characters, then {self._pair_pieces} pieces for the pair"
         windows = (
-            f"premise only, read in windows: {self._read} characters; {MAX_PAIR_TOKENS} pieces for the pair with each "
-            f"window; a window starts {WINDOW_OVERLAP} pieces before the end of the one before, the last one is as "
+            f"premise only, read in windows: {self._read} characters; {self._pair_pieces} pieces for the pair with "
+            f"each window; a window starts {self._overlap} pieces before the end of the one before, the last one is as "
             "long as the others and ends with the text"
         )
         return {
@@ -124,16 +130,16 @@ class PairTokenizer:
             raise ValueError("the model's tokenizer.json puts no special tokens around a pair")
         if [*rows[0, plain]] != [*self._probe.ids, *statement.ids]:
             raise ValueError("the model's tokenizer.json does not put the record before the statement")
-        return Frame(rows[:, :first], rows[:, first + length :], int(rows[1, first]))
+        return Frame(rows[:, :first], rows[:, first + length :], int(rows[1, first]), self._pair_pieces)
 
 
-def window_starts(pieces: int, room: int) -> list[int]:
+def window_starts(pieces: int, room: int, overlap: int = WINDOW_OVERLAP) -> list[int]:
     """Where windows of `room` pieces start, so that they hold all `pieces`; the last one ends where the text ends.
 
-    room: more than WINDOW_OVERLAP.
+    room: more than overlap.
     """
     last = max(pieces - room, 0)
-    return [*range(0, last, room - WINDOW_OVERLAP), last]
+    return [*range(0, last, room - overlap), last]
 
 
 def load_tokenizer(path: Traversable) -> Tokenizer:

@@ -36,11 +36,12 @@ class ServerPool:
         self._healthy, self._in_flight, self._patience = healthy, in_flight, patience_seconds
         self._changed = threading.Condition()
 
-    def ask_all(self) -> int:
-        """Ask every server for its health now; how many are healthy."""
+    def ask_all(self) -> None:
+        """Ask every server for its health now. Raises EngineUnavailableError where one is not healthy."""
         for server in self._servers.values():
             self._settle(server)
-        return sum(server.up for server in self._servers.values())
+        if not all(server.up for server in self._servers.values()):
+            raise self._not_healthy()
 
     def take(self, tried: Collection[str] = ()) -> str:
         """URL of a healthy server, one slot of it taken; one that is not in `tried` where there is one.
@@ -61,7 +62,7 @@ class ServerPool:
                 if up:
                     alone_since = time.monotonic()
                 elif time.monotonic() - alone_since > self._patience:
-                    raise EngineUnavailableError(f"none of {len(self._servers)} language-model servers is healthy")
+                    raise self._not_healthy()
                 self._changed.wait(_IMPATIENT_SECONDS)
 
     def give(self, url: str, *, failed: bool) -> None:
@@ -83,6 +84,14 @@ class ServerPool:
             if due is not None:
                 due.checked = time.monotonic()
             return due
+
+    def _not_healthy(self) -> EngineUnavailableError:
+        """By address; an address holds no key and no password (see `ServerAccess`)."""
+        down = [server.url for server in self._servers.values() if not server.up]
+        verb = "is" if len(down) == 1 else "are"
+        return EngineUnavailableError(
+            f"{len(down)} of {len(self._servers)} language-model servers {verb} not healthy: {', '.join(down)}"
+        )
 
     def _settle(self, server: _Server) -> None:
         up = self._healthy(server.url)

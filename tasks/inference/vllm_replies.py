@@ -30,9 +30,10 @@ def understood(read: Callable[[], Answer]) -> Answer:
 
 def refused(response: httpx.Response) -> EngineRefusedError:
     """The error for a request that is refused whatever its prompt is."""
-    return EngineRefusedError(
-        f"the language-model server refuses the request whatever its prompt is: HTTP {response.status_code}"
-    )
+    why = f"HTTP {response.status_code}"
+    if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        why += "; it wants the key that it was started with: set VLLM_API_KEY to that"
+    return EngineRefusedError(f"the language-model server refuses the request whatever its prompt is: {why}")
 
 
 def says_too_long(response: httpx.Response) -> bool:

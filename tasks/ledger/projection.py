@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from schemas.payloads import LOSS_PARTS, Payload
 from schemas.releases import BUDGETS, CERTIFICATES, CHARGES, RELEASES, THRESHOLDS, Projection
+from schemas.rounding import double_at_most
 from tasks.ledger.budget import Line, lines
 from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.tables import CHARGE, ENTRY, HEAD, RELEASE, THRESHOLD
@@ -161,4 +162,5 @@ def _budget(line: Line) -> dict[str, object]:
 
 
 def _double(text: str | None) -> float | None:
-    return None if text is None else float(Fraction(text))
+    """The nearest double; never 0 for what is positive."""
+    return None if text is None else double_at_most(Fraction(text))

@@ -15,13 +15,14 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 Document = dict[str, Any]
 MAX_BYTES = 2**28  # a certificate of 100,000 statements has about 2^25
+_PIECE = 2**20
 
 DISCLOSURES = (
     "Neighbouring datasets replace the content of one unit's records; which units exist, in which partition each "
@@ -95,6 +96,11 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
+def written(document: Document) -> bytes:
+    """The bytes of a certificate's file, the only ones: no other spelling, order, white space or encoding."""
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
 def digest(value: object) -> str:
     """SHA-256 of the canonical form, hex."""
     return hashlib.sha256(canonical(value)).hexdigest()
@@ -104,13 +110,15 @@ def _parse(content: bytes) -> Document:
     _require(len(content) <= MAX_BYTES, "malformed: too large for a certificate")
     try:
         document = json.loads(
-            content, object_pairs_hook=_no_duplicates, parse_float=_no_float, parse_constant=_no_float
+            content.decode("ascii"), object_pairs_hook=_no_duplicates, parse_float=_no_float, parse_constant=_no_float
         )
+        _require(isinstance(document, dict), "malformed: not one JSON object")
+        _require(written(document) == content, "malformed: not byte by byte as certificates are written")
     except (ValueError, RecursionError):
-        raise InvalidError("malformed: not one JSON object") from None
-    if not isinstance(document, dict):
-        raise InvalidError("malformed: not one JSON object")
-    return document
+        raise InvalidError("malformed: not one JSON object in ASCII") from None
+    except MemoryError:
+        raise InvalidError("malformed: too large for the memory of this machine") from None
+    return cast(Document, document)
 
 
 def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -141,6 +149,12 @@ def _exact(text: object) -> Fraction:
     if not isinstance(text, str) or not re.fullmatch(_NUMBER, text, re.ASCII):
         raise ValueError("not an exact number")
     return Fraction(text)
+
+
+def _at_most(number: Fraction) -> str:
+    """Six significant digits, rounded up: what is lost, or may go wrong, is never said to be less, nor nothing."""
+    context = Context(prec=6, rounding=ROUND_CEILING, Emin=-(10**17), Emax=10**17)
+    return f"{context.divide(Decimal(number.numerator), Decimal(number.denominator)):g}"
 
 
 def _is_text(value: object) -> bool:
@@ -427,7 +441,7 @@ def _mechanism(document: Document) -> str:
     margins = sorted(int(_exact(group["margin_units"])) for group in answer["groups"])
     beta = max(_exact(group["beta_per_statement"]) for group in answer["groups"])
     said = f"{margins[0]}" if margins[0] == margins[-1] else f"{margins[0]} to {margins[-1]}"
-    return f"mechanism: {split.mechanism}, margin {said} units, error of one certificate at most {float(beta):.6g}"
+    return f"mechanism: {split.mechanism}, margin {said} units, error of one certificate at most {_at_most(beta)}"
 
 
 def _check_group(question: Document, split: _Split, group: Document) -> None:
@@ -593,7 +607,7 @@ def _charge(document: Document) -> str:
     rho, scale = _exact(charge["rho"]), _exact(payload["answer"]["groups"][0]["scale"])
     _check_rho(_split(question), rho, scale)
     delta = "" if charge["delta"] == "0" else f", delta {charge['delta']}"
-    return f"charge: epsilon {charge['epsilon']}{delta}; as zCDP, rho {float(rho):.6g}"
+    return f"charge: epsilon {charge['epsilon']}{delta}; as zCDP, rho {_at_most(rho)}"
 
 
 def _check_rho(split: _Split, rho: Fraction, scale: Fraction) -> None:
@@ -818,7 +832,7 @@ def _budget(document: Document) -> str:
             _exact(caps[-1][name]),
         )
         _require(spent <= limit, f"budget: the account's charges exceed its cap on {name}")
-        said.append(f"{name} {float(spent):g} of {float(limit):g}")
+        said.append(f"{name} {min(_at_most(spent), caps[-1][name], key=Fraction)} of {caps[-1][name]}")
     return f"budget: {', '.join(said)} spent on account {partition['account']} by then"
 
 
@@ -907,14 +921,30 @@ def marked(line: str) -> str:
     return f"{'--' if line.startswith('stated') else 'ok'}  {line}"
 
 
+def read(path: Path) -> bytes:
+    """The file's bytes, as far as a certificate can reach. Raises InvalidError for what is none, OSError.
+
+    In pieces: a device without an end, or a file of another kind, takes no memory.
+    """
+    content = bytearray()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                content += piece
+                _require(content.startswith(b"{"), "malformed: not one JSON object in ASCII")
+                _require(len(content) <= MAX_BYTES, "malformed: too large for a certificate")
+        return bytes(content)
+    except MemoryError:
+        raise InvalidError("malformed: too large for the memory of this machine") from None
+
+
 def main() -> int:
     """Print what was shown; exit code 0 when everything holds, 1 when not."""
     if len(sys.argv) not in (2, 3):
         sys.stderr.write("usage: python verifier.py FILE [PUBLIC_KEY_HEX]\n")
         return 2
     try:
-        with Path(sys.argv[1]).open("rb") as file:
-            lines = verify(file.read(MAX_BYTES + 1), *sys.argv[2:])
+        lines = verify(read(Path(sys.argv[1])), *sys.argv[2:])
     except (InvalidError, OSError) as error:
         sys.stderr.write(f"INVALID  {error}\n")
         return 1

@@ -4,6 +4,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from schemas.plans import PlanSettings
+from schemas.rounding import double_at_most
 from schemas.values import decimal_text
 from tasks.plans.sweep import design_of
 from tasks.privacy.mechanisms import MECHANISMS
@@ -36,9 +37,9 @@ def plan_facts(asked: PlanSettings, made: Plan) -> dict[str, object]:
         "beta": decimal_text(asked.beta),
         **_parameters(made),
         "threshold_units": made.threshold_units,
-        "epsilon_per_statement": _float(made.epsilon_per_statement),
-        "epsilon_per_certificate": _float(made.epsilon_per_certificate),
-        "beta_per_statement": float(made.beta_per_statement),
+        "epsilon_per_statement": _double(made.epsilon_per_statement),
+        "epsilon_per_certificate": _double(made.epsilon_per_certificate),
+        "beta_per_statement": _double(made.beta_per_statement),
         "margin_units": _number(made.margin_units),
         "margin_support": made.margin_support,
         "vacuous": made.vacuous,
@@ -51,7 +52,7 @@ def limit_facts(made: Plan) -> dict[str, object]:
     """What a reader could infer without a certificate, and what no certifier can beat."""
     found = limits(made)
     return {
-        "epsilon_of_one_statement": _float(statement_epsilon(made)),
+        "epsilon_of_one_statement": _double(statement_epsilon(made)),
         "without_certificate": [
             {"distance_units": line.distance, "tv_statement": line.tv_statement, "tv_release": line.tv_release}
             for line in separations(made, certified_distances(made))
@@ -121,12 +122,13 @@ def _parameters(made: Plan) -> dict[str, object]:
     return {
         "contributions": made.design.contributions,
         "selected": made.design.selected,
-        "selection_share": _float(made.design.selection_share),
+        "selection_share": _double(made.design.selection_share),
     }
 
 
-def _float(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)
+def _double(value: Fraction | None) -> float | None:
+    """Never 0 for what is positive."""
+    return None if value is None else double_at_most(value)
 
 
 def _number(units: Fraction) -> int | float:

@@ -1,11 +1,11 @@
 """The prior of supports as the user writes it: `weight:a:b,…`, or a file of public supports."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 from schemas.errors import UserError
-from schemas.values import exact_decimal, theta_of
+from schemas.values import SPELLING, exact_decimal, number_written, theta_of
 from tasks.privacy.planning import BetaMixture, BetaPart, KnownSupports, Prior
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -33,7 +33,7 @@ def read_prior_file(path: str) -> KnownSupports:
     if len(content) > MAX_FILE_BYTES:
         raise UserError(f"prior_file: is larger than {MAX_FILE_BYTES // 1024**2} MiB")
     lines = enumerate(content.decode("utf-8", errors="replace").splitlines(), start=1)
-    supports = [_support(line.strip(), number) for number, line in lines if line.strip() and line.strip()[0] != "#"]
+    supports = [_support(text, number) for number, line in lines if (text := line.strip(" \t")) and text[0] != "#"]
     if not supports:
         raise UserError("prior_file: has no support; write one a line")
     return KnownSupports(tuple(supports))
@@ -45,7 +45,7 @@ def prior_of(text: str, path: str | None) -> Prior:
 
 
 def _part(text: str) -> BetaPart:
-    numbers = text.strip().split(":")
+    numbers = text.strip(" ").split(":")
     if len(numbers) != 3:
         raise ValueError("write weight:a:b for each Beta, with commas between them")
     weight, a, b = (Fraction(_number(number)) for number in numbers)
@@ -57,11 +57,11 @@ def _support(text: str, number: int) -> Fraction:
     try:
         return Fraction(theta_of(_number(text), name))
     except ValueError:
-        raise UserError(f"{name}: must be a number") from None
+        raise UserError(f"{name}: must be a number: {SPELLING}") from None
 
 
 def _number(text: str) -> Decimal:
-    try:
-        return exact_decimal(Decimal(text.strip()))
-    except InvalidOperation:
-        raise ValueError(f"{text.strip()!r} is not a number") from None
+    number = number_written(text)
+    if number is None:
+        raise ValueError(f"{text!r} is not a number: {SPELLING}")
+    return exact_decimal(number)

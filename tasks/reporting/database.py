@@ -39,6 +39,14 @@ _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
     "lock_configuration": True,
 }
+# What DuckDB raises of a file that is no database, or whose blocks do not have their checksums (the base class).
+_DAMAGED = (
+    duckdb.Error,
+    duckdb.IOException,
+    duckdb.SerializationException,
+    duckdb.InternalException,
+    duckdb.FatalException,
+)
 
 
 @contextmanager
@@ -89,12 +97,23 @@ def create_table(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Tab
 
 @contextmanager
 def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection that reaches nothing but this file, with its configuration locked."""
-    connection = duckdb.connect(str(path), read_only=True, config=_LOCKED)
+    """A read-only connection that reaches nothing but this file, with its configuration locked.
+
+    Raises UserError, without a value of the file, where it cannot be read or turns out to be damaged.
+    """
     try:
-        yield connection
-    finally:
-        connection.close()
+        with duckdb.connect(str(path), read_only=True, config=_LOCKED) as connection:
+            yield connection
+    except duckdb.Error as error:
+        if type(error) not in _DAMAGED:
+            raise
+        raise UserError(f"{path} is damaged, or cannot be read: `privcert warehouse rebuild` builds it anew") from None
+
+
+def check_there(path: Path) -> None:
+    """Raises UserError where no database was published here, or it is gone."""
+    if not path.is_file():
+        raise UserError(f"no database at {path} yet: run `privcert audit` first, or `privcert warehouse rebuild`")
 
 
 def read_origin(path: Path) -> dict[str, Any] | None:
@@ -108,7 +127,7 @@ def read_origin(path: Path) -> dict[str, Any] | None:
     try:
         with reading(path) as connection:
             origin: dict[str, Any] = connection.sql("select * from base.origin").to_arrow_table().to_pylist()[0]
-    except (duckdb.Error, IndexError):
+    except (duckdb.Error, UserError, IndexError):
         return None
     if (found := origin.setdefault("warehouse_version", 1)) > WAREHOUSE_VERSION:
         raise UserError(

@@ -15,7 +15,7 @@ import duckdb
 from schemas.errors import UserError
 from schemas.releases import file_stem
 from schemas.values import decimal_text
-from tasks.reporting.database import reading
+from tasks.reporting.database import check_there, reading
 from tasks.reporting.projection import release_database
 from tasks.reporting.rejects import read_rejects
 from tasks.reporting.report_facts import Facts, Row, read_facts, readings_of, select
@@ -68,8 +68,7 @@ def find_report(home: Home, release: str, theta: Decimal | None) -> tuple[str, s
 
     Raises UserError by name where there is none, or more than one.
     """
-    if not release_database(home).is_file():
-        raise UserError("report: nothing was released yet")
+    check_there(release_database(home))
     with reading(release_database(home)) as connection:
         asked = [(row["release_key"], row["theta"]) for row in select(connection, _ASKED)]
     found = [pair for pair in asked if pair[0].startswith(release)]

@@ -5,6 +5,7 @@ from typing import Any
 
 from schemas.claims import RejectReason
 from schemas.releases import file_stem
+from schemas.rounding import at_most, written
 from tasks.reporting.chart import certificate_chart, power_chart
 from tasks.reporting.page import render
 from tasks.reporting.report_facts import Facts, Row
@@ -41,11 +42,11 @@ def render_report(facts: Facts, *, links: bool) -> str:
 
 
 def _span(rows: Sequence[Row], name: str) -> str | None:
-    """'0.01', or '0.01 to 0.02' where public weights make a difference; None where there is none."""
+    """'0.01', or '0.01 to 0.02' where public weights make a difference, rounded up; None where there is none."""
     values = sorted({float(row[name]) for row in rows if row[name] is not None})
     if not values:
         return None
-    return f"{values[0]:.6g}" if len(values) == 1 else f"{values[0]:.6g} to {values[-1]:.6g}"
+    return " to ".join(at_most(written(value), 6) for value in dict.fromkeys((values[0], values[-1])))
 
 
 def _by_reason(rejects: Sequence[Row]) -> dict[str, list[str]]:

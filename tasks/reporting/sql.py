@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.errors import UserError
-from tasks.reporting.database import read_origin, reading
+from tasks.reporting.database import check_there, read_origin, reading
 from tasks.reporting.places import operator_database, release_database
 from tasks.storage.home import Home
 
@@ -47,8 +47,7 @@ def run_sql(home: Home, query: str, operator: bool = False, output: str = "table
 
 
 def _answer(path: Path, query: str) -> pa.Table:
-    if not path.is_file():
-        raise UserError(f"no database at {path} yet: run `privcert audit` first, or `privcert warehouse rebuild`")
+    check_there(path)
     read_origin(path)  # a file of a newer version is refused by name
     try:
         with reading(path) as connection:
@@ -58,8 +57,6 @@ def _answer(path: Path, query: str) -> pa.Table:
             return connection.sql(query).to_arrow_table()
     except _ABOUT_THE_QUERY as error:
         raise UserError(f"the query cannot be run: {_one_line(error)}") from None
-    except duckdb.IOException:
-        raise UserError(f"{path} cannot be read: run `privcert warehouse rebuild`") from None
     except duckdb.Error as error:
         kind = type(error).__name__.removesuffix("Exception")
         raise UserError(f"the query fails on a row ({kind} error): change its expressions") from None

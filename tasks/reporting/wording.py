@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from schemas.claims import BY_LANGUAGE_MODEL, RELEASED_TEXT, REWORDED
+from schemas.rounding import fixed
 from tasks.ledger.amounts import exact_text
 
 _PERCENT = "\N{NO-BREAK SPACE}%"
@@ -24,23 +24,17 @@ class Units:
 
     @property
     def one(self) -> str:
-        """Singular, for a sentence."""
-        words = self.unit.removesuffix("_id").replace("_", " ").strip()
-        return words or "unit"
+        """Singular, for a sentence. A column may be called anything (`who`, `uid`), so its name is no noun."""
+        return "record" if self.unit == "record" else "unit"
 
     @property
     def many(self) -> str:
         """Plural, for a sentence."""
-        one = self.one
-        if one.endswith(("s", "x", "z", "ch", "sh")):
-            return f"{one}es"
-        if one.endswith("y") and one[-2:-1] not in "aeiou":
-            return f"{one[:-1]}ies"
-        return f"{one}s"
+        return f"{self.one}s"
 
     @property
     def supporting(self) -> str:
-        """The units that are counted: 'authors with at least one record that supports the statement'."""
+        """The units that are counted: 'units with at least one record that supports the statement'."""
         if self.unit == "record":
             return "records that support the statement"
         if self.unit_support == "all":
@@ -49,7 +43,7 @@ class Units:
 
     @property
     def do_support_it(self) -> str:
-        """What supporting units do: '(at least 5 % of the authors) have at least one record that supports it'."""
+        """What supporting units do: '(at least 5 % of the units) have at least one record that supports it'."""
         if self.unit == "record":
             return "support it"
         return (
@@ -58,8 +52,12 @@ class Units:
             else ("have at least one record that supports it")
         )
 
+    def introduced(self, number: int) -> str:
+        """'1,800 units (column author)': where the units are spoken of first."""
+        return self.counted(number) + ("" if self.unit == "record" else f" (column {self.unit})")
+
     def counted(self, number: int) -> str:
-        """'1 author', '1,800 authors'."""
+        """'1 unit', '1,800 units'."""
         return f"{grouped(number)} {self.one if number == 1 else self.many}"
 
 
@@ -130,9 +128,7 @@ def _percent(units: int, n: int, *, round_up: bool) -> str:
     if n == 0:
         return f"0{_PERCENT}"
     digits = 1 if n <= 1000 else 2
-    scaled = units * 100 * 10**digits
-    whole = -(-scaled // n) if round_up else scaled // n
-    return f"{Decimal(whole).scaleb(-digits):.{digits}f}{_PERCENT}"
+    return f"{fixed(Fraction(100 * units, n), digits, round_up=round_up)}{_PERCENT}"
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {

@@ -1,7 +1,6 @@
 """Statements that the user wrote, one a line, with public weights where they are wanted (spec 1.8, `file`)."""
 
 import hashlib
-import re
 import unicodedata
 from decimal import Decimal
 from pathlib import Path
@@ -9,12 +8,11 @@ from pathlib import Path
 from schemas.domain_files import MAX_STATEMENT_CHARACTERS, unprintable
 from schemas.errors import UserError
 from schemas.statements import Statement, distinct
-from schemas.values import weight_of
+from schemas.values import SPELLING, number_written, weight_of
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_STATEMENTS = 100_000
 MIN_CHARACTERS = 3
-_NUMBER = re.compile(r"[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?")
 
 
 def read_statement_file(path: str | Path) -> bytes:
@@ -72,13 +70,14 @@ def _statement(line: bytes, number: int) -> Statement | None:
     text, tab, written = text.rpartition("\t") if "\t" in text else (text, "", "")
     if reason := unprintable(text.rstrip(" \t")):
         raise UserError(f"{where}: {reason}")
-    statement = Statement.of(text, _weight(written.strip(), where) if tab else Decimal(1))
+    statement = Statement.of(text, _weight(written.strip(" "), where) if tab else Decimal(1))
     if not MIN_CHARACTERS <= len(statement.text) <= MAX_STATEMENT_CHARACTERS:
         raise UserError(f"{where}: must have {MIN_CHARACTERS} to {MAX_STATEMENT_CHARACTERS} characters")
     return statement
 
 
 def _weight(written: str, where: str) -> Decimal:
-    if not _NUMBER.fullmatch(written):
-        raise UserError(f"{where}: weight: what follows a TAB must be a number, or nothing")
-    return weight_of(Decimal(written), f"{where}: weight")
+    number = number_written(written)
+    if number is None:
+        raise UserError(f"{where}: weight: what follows a TAB must be a number, or nothing: {SPELLING}")
+    return weight_of(number, f"{where}: weight")

@@ -60,3 +60,16 @@ def test_the_search_works_from_the_disk(browser: Any, site: Path) -> None:  # no
         assert screen.said == []
     finally:
         screen.close()
+
+
+@pytest.mark.browser
+def test_no_button_is_printed(browser: Any, site: Path) -> None:  # noqa: F811
+    screen = look(browser, site / "tutorial.html")
+    try:
+        screen.page.wait_for_selector(".md-clipboard, .md-code__button", state="attached")
+        screen.page.emulate_media(media="print")
+        buttons = screen.page.locator("article button")
+        assert buttons.count() > 3
+        assert [at for at in range(buttons.count()) if buttons.nth(at).is_visible()] == []
+    finally:
+        screen.close()

@@ -17,6 +17,7 @@ from tests.audits import DISLIKES, LIKES
 INJECTED = Path(__file__).parent / "injected.py"
 CANARY = "zqxCANARY"
 AUTHORS = 40
+_NUMBERS = "--model keyword --epsilon 2 --theta 0.05 --allow-vacuous"  # so few authors leave no certificate
 Row = tuple[str, str, str]  # id, author, text
 
 
@@ -38,7 +39,7 @@ def privcert(
 def audit_arguments(source: Path, *more: str) -> list[str]:
     """`privcert audit SOURCE`: 60 statements, the keyword model."""
     options = "--corpus reviews --format parquet --unit author --domain restaurant-reviews --statements 60"
-    return ["audit", str(source), *options.split(), "--model", "keyword", "--epsilon", "2", "--theta", "0.05", *more]
+    return ["audit", str(source), *options.split(), *_NUMBERS.split(), *more]
 
 
 def everything_else(key: str, folder: Path) -> list[str]:

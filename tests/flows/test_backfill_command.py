@@ -30,6 +30,7 @@ domain: {domain}
 statements: {statements}
 model: keyword
 epsilon: {epsilon}
+allow_vacuous: true
 theta: 0.05
 """
 REVIEWS = {
@@ -197,3 +198,9 @@ def test_a_corpus_that_cannot_be_read_is_told_by_summary_and_exit_code(server, t
 
 def sealed(home: Path) -> list[str]:
     return ReleaseLog(open_home(home)).release_keys() if (home / "private" / "home.json").exists() else []
+
+
+@pytest.mark.parametrize("rate", ["1e-400", "0.0000001", "1e13", "1_0"])
+def test_a_rate_at_which_no_hours_can_be_told_is_refused(privcert, quarterly, rate):
+    answer = privcert("backfill", "--audit", "quarterly", "--dry-run", "--pairs-per-second", rate)
+    assert (answer.code, answer.out) == (2, "") and answer.err.startswith("privcert: pairs_per_second: must be ")

@@ -33,6 +33,18 @@ BAD_FLAGS = [
     ("--epsilon", "", "epsilon: must be a number, not text"),
     ("--epsilon", "true", "epsilon: must be a number, not text"),
     ("--epsilon", "1e-999999", "epsilon: must have at most"),
+    ("--epsilon", "1_0", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", "+1", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", "1.", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", ".5", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", " 1", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", "1 ", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", "\u0661", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", "\uff11", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--epsilon", "1e\u0661", "epsilon: must be a number, not text: write it in plain digits"),
+    ("--statements", "1_0", "statements: must be a whole number, not text: write it in plain digits"),
+    ("--statements", " 10", "statements: must be a whole number, not text: write it in plain digits"),
+    ("--statements", "+10", "statements: must be a whole number, not text: write it in plain digits"),
     ("--epsilon", "+-5", "epsilon: must be a number, not text"),
     ("--epsilon", "9" * 5000, "epsilon: must have at most"),
     ("--statements", "٥", "statements: must be a whole number"),
@@ -128,7 +140,13 @@ BAD_YAML = [
     ("- epsilon", "needs lines of the form"),
     ("epsilon: 2\nedition: 1.0", "edition: must be a whole number"),
     ("epsilon: 2\nreplace: maybe", "replace: "),
-    ("epsilon: 2\nbeta: 1_0", "beta: must be greater than 0 and less than 0.5"),
+    *(
+        (f"epsilon: {spelled}", "YAML: line")
+        for spelled in ("1_0", "+1", "1.", ".5", "1\u0662", "1.e5", "-.5", "1e\u0662")
+    ),
+    ("epsilon: \uff11", "epsilon: must be a number, not text: write it in plain digits"),
+    ("epsilon: 0.1_0", "epsilon: must be a number, not text: write it in plain digits"),
+    ("epsilon: 2\nedition: 1_0", "this is no number as numbers are written here: write it in plain digits"),
 ]
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import flows.cli
+from flows.cli.options import settings_options
 from flows.cli.output import print_table
 from flows.cli.summary import print_results
+from schemas.engines import EngineSettings
 from tasks.privacy.mechanisms import RELEASE_MECHANISMS
 from tasks.reporting.projection import build_release_database
 from tasks.storage.home import open_home
@@ -185,7 +188,8 @@ SELECTED = {
     "partitions": [
         {
             "partition": "all", "n": 400, "unit": "author", "mechanism": "svt", "epsilon": "10", "scope": "report",
-            "meaning": "at least this many units support it", "vacuous": False, "margin": 0.01, "abstained": 57,
+            "meaning": "at least this many units support it", "vacuous": False, "margin": 0.01, "margin_units": 4,
+            "abstained": 57,
             "parameters": {"delta": "0.00001", "selected": "3", "theta": "0.05"},
             "abstain_reasons": {"not_reached": 38, "not_selected": 19},
             "emitted": [
@@ -213,7 +217,9 @@ SELECTED = {
 def test_the_summary_says_mechanism_meaning_reasons_and_what_the_account_counts(capsys):
     print_results(SELECTED)
     said = " ".join(capsys.readouterr().out.split())
-    assert "emitted 1, abstained 57 (38 not reached, 19 not selected); margin 0.0100, scope report" in said
+    assert (
+        "emitted 1, abstained 57 (38 not reached, 19 not selected); margin 4 units (0.0100 of n), scope report" in said
+    )
     assert "svt, epsilon 10, delta 0.00001, selected 3, theta 0.05: at least this many units support it" in said
     assert "this answer holds at this theta only: another one is another question, and is charged" in said
     left = "epsilon 10, delta 0.00009 left of epsilon 20, delta 0.0001"
@@ -221,7 +227,59 @@ def test_the_summary_says_mechanism_meaning_reasons_and_what_the_account_counts(
     assert "open (*): epsilon not known, delta not known, rho 0.5 spent, no cap" in said
 
 
+@pytest.mark.parametrize(
+    ("n", "units", "margin", "certified", "off"),
+    [
+        (4000, 2281, 23, "0.5702", "margin 23 units (0.0058 of n)"),  # 0.57025 and 0.00575
+        (3, 2, 1, "0.6666", "margin 1 unit (0.3334 of n)"),
+        (3, 3, 23, "1.0000", "margin 23 units (more than all of n)"),
+    ],
+)
+def test_the_summary_rounds_a_certificate_down_and_a_margin_up(capsys, n, units, margin, certified, off):
+    [partition] = SELECTED["partitions"]
+    line = {
+        "statement": "The food is good.",
+        "certificate": units / n,
+        "certificate_units": units,
+        "is_certified": True,
+    }
+    made = partition | {"n": n, "margin_units": margin, "margin": margin / n, "emitted": [line]}
+    print_results(SELECTED | {"partitions": [made]})
+    said = capsys.readouterr().out
+    assert f"The food is good.   {certified}" in said and off in said
+
+
 def test_a_title_that_looks_like_markup_is_printed_as_it_is(capsys):
     print_table(["a"], [["[/red]"]], title="reviews / [/red][bold]x")
     out = capsys.readouterr().out
     assert "reviews/[/red][bold]x" in "".join(out.split())
+
+
+def test_a_flag_for_a_list_that_is_given_again_adds_to_it() -> None:
+    """Else the first one is lost, and nobody is told."""
+
+    @click.command()
+    @settings_options(EngineSettings)
+    def show(**given: object) -> None:
+        click.echo(json.dumps(given["engine_url"]))
+
+    one, two, three = (f"http://127.0.0.1:{port}" for port in (1, 2, 3))
+    for words, expected in (
+        (["--engine-url", one, "--engine-url", f"{two}, {three}"], [one, two, three]),
+        (["--engine-url", one], [one]),
+        ([], None),
+    ):
+        assert json.loads(CliRunner().invoke(show, words, catch_exceptions=False).stdout) == expected
+
+
+@pytest.mark.parametrize("spelled", ["1_000", "+1000", " 1000", "\u0661000", "\uff11000", "1000.", "1e3", ""])
+@pytest.mark.parametrize("command", ["selfcheck --draws", "demo --authors", "models check keyword --records"])
+def test_a_whole_number_has_one_spelling_in_every_command(privcert, command, spelled):
+    answer = privcert(*command.split(), spelled)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith(": must be a whole number, written in digits only\n")
+
+
+def test_no_command_takes_whole_numbers_by_another_type():
+    kinds = {type(parameter.type) for _, command in COMMANDS for parameter in command.params}
+    assert not kinds & {click.IntRange, click.FloatRange, type(click.INT), type(click.FLOAT)}

@@ -58,4 +58,4 @@ def test_claims_are_shown_certified_and_asked_again_without_an_engine(
 
     refused = run(home, *of_task, "--seed", "1", "--engine-url", "http://127.0.0.1:1", "--language-model", "x")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "language_model: none of 1 language-model servers is healthy" in refused.err
+    assert "language_model: 1 of 1 language-model servers is not healthy: http://127.0.0.1:1" in refused.err

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from flows.cli.plan_text import at_most
+from schemas.rounding import chance_at_most
 
 PLAIN = "plan --n 1800 --theta 0.05 --epsilon 10".split()
 SMALL = "plan --n 300 --statements 12 --theta 0.1 --epsilon 4".split()
@@ -163,7 +163,9 @@ def test_text_says_what_the_numbers_of_selecting_and_bounding_mechanisms_mean(pr
         ("--statements 20000 --advice", "advice: compares mechanisms for at most 10000 statements"),
         ("--epsilon 5e-324", "epsilon: "),
         ("--records 10 --model none", "pairs_per_second: the rate of 'none' is not known here"),
-        ("--records 10 --pairs-per-second 0", "pairs_per_second: must be greater than 0"),
+        ("--records 10 --pairs-per-second 0", "pairs_per_second: must be between 0.000001 and"),
+        ("--records 10 --pairs-per-second 1e-400", "pairs_per_second: must be between 0.000001 and"),
+        ("--sweep-statements 1_0,5", "sweep_statements, value 1: must be a whole number, not text"),
     ],
 )
 def test_what_is_wrong_is_one_line_that_begins_with_its_name(privcert, arguments, says):
@@ -245,7 +247,7 @@ def test_files_that_were_written_are_named(privcert):
     ],
 )
 def test_an_upper_bound_is_rounded_up_and_never_to_nothing(bound, says):
-    assert at_most(bound) == says or float(at_most(bound)) == pytest.approx(float(says))
+    assert chance_at_most(bound) == says or float(chance_at_most(bound)) == pytest.approx(float(says))
 
 
 @pytest.mark.parametrize("columns", ["80", "100"])
@@ -262,3 +264,33 @@ def test_tables_cut_no_number_and_no_name(privcert, monkeypatch, columns):
     assert ["*"] not in rows
     for table in re.findall(r"(?ms)^mechanism.*?(?=\n\s*\n)", out):
         assert max(len(line.rstrip()) for line in table.splitlines()) <= int(columns)
+
+
+def test_a_support_that_is_needed_is_rounded_up_and_so_is_a_margin(privcert):
+    said = privcert(*"plan --n 4000 --statements 20 --theta 0.25 --epsilon 1 --sweep-theta 0.25,0.3".split()).out
+    assert "emitted with prob. 0.5    1105 units, support 0.2763" in said  # 0.27625
+    assert ["0.2763", "0.2810", "0.2880"] in [line.split()[-3:] for line in said.splitlines()]
+    thirds = privcert(*"plan --n 3000 --statements 20 --theta 0.25 --epsilon 1".split()).out
+    assert "margin                    106 units, 0.03534 of n = 3000" in thirds  # 0.035333...
+
+
+def test_advice_rounds_the_support_that_is_needed_up(privcert):
+    arguments = "plan --n 4000 --statements 20 --theta 0.25 --epsilon 1 --advice".split()
+    options = facts_of(privcert, *arguments)["advice"]["lowest_options"]
+    said = privcert(*arguments).out.split("Best parameters for the lowest support")[1]
+    needed = {option["mechanism"]: option["smallest_count_certified"].values() for option in options}
+    for row in [line.split() for line in said.splitlines()]:
+        if row and row[0].rstrip("*") in needed and len(row) >= 6:
+            for shown, count in zip(row[-4:-1], needed.pop(row[0].rstrip("*")), strict=True):
+                assert shown == "-" or 0 <= Fraction(shown) - Fraction(count, 4000) < Fraction(1, 10**4)
+    assert needed == {}
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"), [("--beta 1e-400", "beta_per_statement"), ("--beta 1e-330", "beta_per_statement")]
+)
+def test_an_error_that_can_happen_is_never_said_to_be_nothing(privcert, flags, name):
+    arguments = [*"plan --n 1000 --statements 3 --theta 0.1 --epsilon 1".split(), *flags.split()]
+    assert 0 < facts_of(privcert, *arguments)[name] < 1e-300
+    said = privcert(*arguments).out
+    assert "error 5e-324 each" in said and "error 0 each" not in said

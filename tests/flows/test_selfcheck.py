@@ -3,9 +3,12 @@
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
+from flows.cli import selfcheck
 from tasks.privacy import empirical
 from tasks.privacy.empirical import sampling
 from tasks.privacy.empirical.sampling import real_draws
@@ -76,3 +79,13 @@ def test_the_table_cuts_nothing_at_80_columns(privcert, monkeypatch):
     assert max(map(len, answer.out.splitlines())) <= 80
     assert answer.out.count("discrete_gaussian:") == 2
     assert len(re.findall(r" \d\.\d{3} of 2 +0\.\d{4} to 0\.\d{4} +0\.05 +nothing", answer.out)) == 2
+
+
+def test_the_table_rounds_what_was_proved_outwards(capsys):
+    finding = SimpleNamespace(
+        mechanism="frontier", pair="both up", epsilon=Fraction(1), epsilon_at_least=0.9996, error_at_least=0.00129,
+        error_at_most=0.00131, beta=Fraction("0.05"), refuted=[],
+    )  # fmt: skip
+    selfcheck._print([finding])
+    said = capsys.readouterr().out
+    assert "0.999 of 1" in said and "0.0012 to 0.0014" in said

@@ -159,12 +159,13 @@ def test_whole_reports_are_told_apart_and_summarised_where_there_are_many(home, 
     lines = results["whole_reports"]
     asked = [tuple(line.get(name) for name in (*own, "epsilon", "theta", "beta", "scope")) for line in lines]
     assert len(set(asked)) == len(lines) == 2**3 * (2 + 4 + 2)
-    results["whole_reports"][40] |= {"any_unsupported_lower_share": 0.7}
+    results["whole_reports"][40] |= {"any_unsupported_lower_share": 0.70009, "any_unsupported_upper_share": 0.80001}
     out = printed(results, capsys)
     assert out.count("0.7000") == 1 and "cells that break their promise: 1 of 64" in out
     assert f"shown are the {MOST_ROWS} nearest" in out
     first = out[out.index("Reports with") :].splitlines()
-    assert "0.7000" in next(line for line in first if ", epsilon=" in line)
+    ends = next(line for line in first if ", epsilon=" in line).split()[-2:]
+    assert ends == ["0.7000", "0.8001"]  # an interval is rounded outwards
 
 
 def test_tables_cut_nothing_at_80_columns(home, capsys, monkeypatch):

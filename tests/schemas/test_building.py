@@ -10,6 +10,7 @@ from schemas.building import build, read_settings_file
 from schemas.errors import UserError
 from schemas.plans import PlanSettings
 from schemas.studies import StudySettings
+from schemas.values import SPELLING
 
 PLAN = {"n": 100, "theta": Decimal("0.1"), "epsilon": Decimal(1)}
 STUDY = {"name": "mine", "mechanisms": "frontier", "epsilon": 1, "theta": Decimal("0.1"), "statements": 5}
@@ -22,13 +23,17 @@ AUDIT = {"source": "a", "corpus": "a", "domain": "b", "epsilon": Decimal(1), "th
         (PlanSettings, {**PLAN, "n": 0}, "n: must be at least 1"),
         (PlanSettings, {**PLAN, "n": 10**13}, "n: must be at most 1000000000000"),
         (PlanSettings, {**PLAN, "n": Decimal("1e3")}, "n: must be a whole number, written in digits only"),
-        (PlanSettings, {**PLAN, "theta": "5%"}, "theta: must be a number, not text"),
+        (PlanSettings, {**PLAN, "theta": "5%"}, f"theta: must be a number, not text: {SPELLING}"),
         (PlanSettings, {**PLAN, "theta": [1]}, "theta: must be a number, not a list"),
-        (PlanSettings, {**PLAN, "n": "many"}, "n: must be a whole number, not text"),
+        (PlanSettings, {**PLAN, "n": "many"}, "n: must be a whole number, not text: write it in plain digits, as 20"),
         (PlanSettings, {**PLAN, "mechanism": 3}, "mechanism: must be text"),
         (PlanSettings, {**PLAN, "advice": "perhaps"}, "advice: must be true or false"),
         (PlanSettings, {**PLAN, "scope": "all"}, "scope: must be 'candidate', 'report' or 'report_independent'"),
-        (PlanSettings, {**PLAN, "sweep_epsilon": (1, 2, "x")}, "sweep_epsilon, value 3: must be a number, not text"),
+        (
+            PlanSettings,
+            {**PLAN, "sweep_epsilon": (1, 2, "x")},
+            f"sweep_epsilon, value 3: must be a number, not text: {SPELLING}",
+        ),
         (StudySettings, {**STUDY, "beta": Decimal(1)}, "beta: must be greater than 0 and less than 0.5"),
         (StudySettings, {**STUDY, "statements": [5, 0]}, "statements, value 2: must be at least 1"),
         (AuditSettings, {**AUDIT, "source": 3}, "source: must be text"),

@@ -19,6 +19,8 @@ from schemas.values import (
     decimal_text,
     epsilon_of,
     exact_decimal,
+    number_written,
+    rate_of,
     theta_of,
     whole_number,
 )
@@ -121,3 +123,46 @@ def test_a_threshold_may_be_at_either_end(value: Decimal) -> None:
 @given(st.integers())
 def test_an_integer_stays_itself(number: int) -> None:
     assert whole_number(number) == number
+
+
+ODD_SPELLINGS = [
+    "", " ", "1_0", "+1", "1.", ".5", "-.5", " 1", "1 ", "1\n", "\u0661", "\uff11", "1\u0662", "1e", "e5", "1e5.0",
+    "1e+", "--1", "- 1", "0x10", "1,5", "1/2", "\u22121", "1e\u0665", "1__0", "\ufeff1", "1\x00", "two",
+    "1e9999999999999999999999",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD_SPELLINGS)
+def test_a_number_in_another_spelling_is_none(text: str) -> None:
+    assert number_written(text) is None
+
+
+@pytest.mark.parametrize("text", ["0", "20", "-3", "0.5", "-0.25", "1e-5", "2E+3", "1.50e10", "007", "9" * 5000])
+def test_a_number_in_plain_digits_is_read_exactly(text: str) -> None:
+    number = number_written(text)
+    assert number is not None and Decimal(number) == Decimal(text)
+    assert isinstance(number, int) is (text.removeprefix("-").isdigit() and len(text) <= 100)
+
+
+@pytest.mark.parametrize("text", ["nan", "sNaN", "inf", "-Infinity"])
+def test_what_is_not_finite_is_read_so_that_it_is_refused_by_that_name(text: str) -> None:
+    with pytest.raises(UserError, match=r"^epsilon: must be (a number, not NaN|finite)"):
+        epsilon_of(number_written(text), "epsilon")
+
+
+def test_text_that_is_refused_is_told_how_numbers_are_written() -> None:
+    with pytest.raises(UserError, match=r"^epsilon: must be a number, not text: write it in plain digits, as 20, 0.5"):
+        epsilon_of("1_0", "epsilon")
+    with pytest.raises(ValueError, match="must be a whole number, not text: write it in plain digits, as 20"):
+        whole_number("1_0")
+
+
+@pytest.mark.parametrize("rate", ["0", "-1", "1e-400", "0.00000099", "1e13", "NaN"])
+def test_a_rate_at_which_no_hours_can_be_told_is_refused(rate: str) -> None:
+    with pytest.raises(UserError, match=r"^pairs_per_second: must be"):
+        rate_of(Decimal(rate), "pairs_per_second")
+
+
+@pytest.mark.parametrize("rate", ["0.000001", "0.5", "1e12"])
+def test_a_rate_may_be_slow_and_fast(rate: str) -> None:
+    assert rate_of(Decimal(rate), "pairs_per_second") == Decimal(rate)

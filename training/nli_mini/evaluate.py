@@ -172,6 +172,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--sentiment", type=Path, help="Parquet of review sentences: source, positive, text.")
     parser.add_argument("--training", type=Path, help="train.json of the run, for the card.")
     parser.add_argument("--export", type=Path, help="export.json of the export, for the card.")
+    parser.add_argument("--long", type=Path, help="What benchmarks/nli_long_records.py printed, for the card.")
     parser.add_argument("--out", type=Path, required=True, help="File for the numbers (JSON).")
     parser.add_argument("--card-only", action="store_true", help="Write the card from the numbers already in --out.")
     parser.add_argument("--start", default="", help="A sentence for the card on what the training started from.")
@@ -199,6 +200,7 @@ def card(arguments: argparse.Namespace, report: Mapping[str, dict[str, Any]]) ->
     facts = {
         "table": table({name: row for name, row in report.items() if name != "supports"}),
         "supports": supports_text(report.get("supports")),
+        "long": arguments.long.read_text(encoding="utf-8").strip() if arguments.long else "Not measured.",
         "curve": curve_table(training.get("curve", [])),
         "sentences": SENTENCES if training.get("review_sentences") else "",
         "measured": " " + arguments.note if arguments.note else "",

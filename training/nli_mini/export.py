@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from transformers import AutoTokenizer, BertForSequenceClassification
 
 SMALL = 1024  # tensors below this many numbers stay fp32
+PAIR_PIECES = 128  # as its training pairs at most: of longer ones it says yes to nearly anything
 LENGTHS = (16, 17, 31, 32, 64, 100, 128, 200, 256, 384)
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -173,7 +174,7 @@ def main() -> None:
     shutil.copyfile(arguments.model / "tokenizer.json", arguments.out / "tokenizer.json")
     facts = model.config.to_dict()
     config = {key: facts[key] for key in ("model_type", "id2label", "label2id", "max_position_embeddings")}
-    config |= {"name": "nli-mini", "version": arguments.version}
+    config |= {"name": "nli-mini", "version": arguments.version, "max_pair_pieces": PAIR_PIECES}
     (arguments.out / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     pairs = pairs_to_compare(arguments.pairs, arguments.compare)
     encoded = [dict(tokenizer(*pair[:2], truncation="only_first", max_length=384)) for pair in pairs]

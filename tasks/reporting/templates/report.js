@@ -82,7 +82,10 @@
     const found = share(text);
     refused.hidden = found !== null;
     percent.setAttribute("aria-invalid", String(found === null));
-    if (found === null) return;
+    if (found === null) { // what is listed was not read at this: no reading stands beside it
+      reading.value = `${text.trim() ? `“${text.trim()}” is` : "An empty field is"} not a share between 0 and 100\u00a0%. The list below is unchanged.`;
+      return;
+    }
     const spelled = spell(text), threshold = thresholdUnits(found), list = place(threshold);
     draw(spelled, threshold);
     reading.value = say(spelled, threshold, list);

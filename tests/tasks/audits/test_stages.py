@@ -170,6 +170,22 @@ def test_another_edition_is_a_new_answer_and_is_charged(home, corpus):
     assert first["partitions"][0]["release_key"] != second["partitions"][0]["release_key"]
 
 
+def test_a_question_that_no_data_can_answer_is_refused_before_it_costs_unless_it_is_wanted(home, tmp_path):
+    """n is public: with four authors the margin leaves nothing of any count."""
+    few = write_corpus(tmp_path / "few.parquet", authors=4)
+    asked = settings_for(few, epsilon=Decimal("0.5"), allow_vacuous=False)
+    with pytest.raises(UserError, match=r"^vacuous: partition all has n = 4, .*`privcert plan` tells") as refused:
+        audit(capped(home), asked)
+    assert "--allow-vacuous" in str(refused.value)
+    assert spent(home) == "0" and not ReleaseLog(home).release_keys()
+    assert not list(home.scores.rglob("*.npz")) and not list(home.scores.rglob("*.parquet"))
+    wanted = asked.model_copy(update={"allow_vacuous": True})
+    [sealed] = audit(home, wanted)["partitions"]
+    assert sealed["vacuous"] and spent(home) == "0.5"
+    assert audit(home, asked)["partitions"][0]["release_key"] == sealed["release_key"]  # a sealed answer comes back
+    assert spent(home) == "0.5"
+
+
 def test_replaced_content_is_charged_again_on_the_same_account(home, corpus):
     audit(capped(home, "4"), settings_for(corpus))
     write_corpus(corpus, opening="Again: ")

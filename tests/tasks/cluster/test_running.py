@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dask import config
 from distributed import Client, Scheduler, SpecCluster, Worker
 from machines import SCHEDULER, WORKERS, machines
 
 from schemas.errors import UserError
 from tasks.cluster import client, workers
+from tasks.cluster.local import start_dask
 from tasks.cluster.running import run_on_dask
+from tasks.cluster.services import services
 
 
 @pytest.fixture
@@ -88,6 +91,25 @@ def test_without_resources_every_thread_is_kept_busy(dask: Client) -> None:
 def test_only_workers_that_lend_it_are_told(dask: Client) -> None:
     (address,) = workers.gpu_workers(dask)
     assert dask.scheduler_info(n_workers=-1)["workers"][address]["nthreads"] == 2
+
+
+KEPT = "distributed.admin.low-level-log-length"
+
+
+def test_no_process_keeps_the_messages_that_chunks_travelled_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default a thousand of each connection: a scheduler that serves every night would never stop growing."""
+
+    def kept(dask: Client) -> set[int]:
+        return {dask.run_on_scheduler(config.get, KEPT), *dask.run(config.get, KEPT).values()}
+
+    with client.dask_client(tmp_path, 1) as dask:
+        assert kept(dask) == {10}
+    with services(tmp_path / "logs") as running:
+        monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", start_dask(running, 1, tmp_path) or "")
+        with client.dask_client(tmp_path) as dask:
+            assert kept(dask) == {10}
 
 
 def test_a_scheduler_that_stays_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

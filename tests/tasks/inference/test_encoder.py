@@ -18,9 +18,9 @@ from tokenizers import Encoding, Tokenizer
 from schemas.audit import PremiseWindows
 from schemas.errors import UserError
 from tasks.inference.classifier import Logits
-from tasks.inference.encoder import BrokenLogitsError, EncoderFiles, PairEncoder, read_labels
+from tasks.inference.encoder import BrokenLogitsError, EncoderFiles, PairEncoder, read_labels, read_pair_pieces
 from tasks.inference.onnx_session import OnnxSession
-from tasks.inference.pairs import MAX_PAIR_TOKENS, MAX_TEXT_CHARACTERS, Inputs, PairTokenizer, load_tokenizer
+from tasks.inference.pairs import MAX_TEXT_CHARACTERS, Inputs, PairTokenizer, load_tokenizer
 from tasks.support.nli import NliModel
 
 FOLDER = resources.files("tasks.support") / "nli_mini"
@@ -67,14 +67,14 @@ def texts() -> list[str]:
 def tokenizer() -> Tokenizer:
     """The packaged tokenizer, cutting by itself."""
     tokenizer = load_tokenizer(FILES.tokenizer)
-    tokenizer.enable_truncation(MAX_PAIR_TOKENS, strategy="only_first")
+    tokenizer.enable_truncation(read_pair_pieces(FILES.config), strategy="only_first")
     return tokenizer
 
 
 @pytest.fixture(scope="module")
 def pairs() -> PairTokenizer:
     """The same tokenizer as the encoder uses it."""
-    return PairTokenizer(FILES.tokenizer, PremiseWindows.TRUNCATE)
+    return PairTokenizer(FILES.tokenizer, PremiseWindows.TRUNCATE, read_pair_pieces(FILES.config))
 
 
 def together(pairs: PairTokenizer, text: str, statement: str) -> dict[str, list[int]]:
@@ -143,7 +143,7 @@ def test_only_the_premise_is_cut(encoder: PairEncoder, tokenizer: Tokenizer, pai
     long, statement = "soup " * 1000, "The review praises the food."
     ids = together(pairs, long, statement)["input_ids"]
     tail = tokenizer.encode(statement, add_special_tokens=False).ids
-    assert len(ids) == 384
+    assert len(ids) == 128
     assert ids[-1 - len(tail) : -1] == tail
     longer = encoder.logits([long, long + "but we waited for two hours"], [statement])
     assert np.array_equal(bits(longer[0]), bits(longer[1]))
@@ -184,7 +184,7 @@ def test_a_lone_surrogate_is_refused_without_a_word_of_the_text(encoder: PairEnc
 
 @pytest.mark.parametrize(
     ("statement", "reason"),
-    [("", "empty"), (" \0", "empty"), ("food " * 300, "longer than 256"), ("x\udc80", "Unicode")],
+    [("", "empty"), (" \0", "empty"), ("food " * 300, "longer than 85"), ("x\udc80", "Unicode")],
 )
 def test_a_statement_that_cannot_be_scored_is_refused_by_name(
     encoder: PairEncoder, statement: str, reason: str

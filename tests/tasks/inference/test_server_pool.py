@@ -74,7 +74,7 @@ def test_a_server_that_failed_gets_no_request_until_it_is_healthy_again() -> Non
 
 def test_patience_ends_where_no_server_is_healthy() -> None:
     pool = ServerPool([ONE, TWO], lambda _: False, in_flight=1, patience_seconds=0.1)
-    with pytest.raises(EngineUnavailableError, match="none of 2"):
+    with pytest.raises(EngineUnavailableError, match="2 of 2 language-model servers are not healthy"):
         pool.take()
 
 
@@ -90,3 +90,12 @@ def test_what_a_health_check_raises_reaches_the_caller() -> None:
 def test_a_pool_without_a_slot_or_with_one_server_twice_is_refused(urls: list[str], in_flight: int) -> None:
     with pytest.raises(ValueError, match="a pool needs"):
         ServerPool(urls, lambda _: True, in_flight, patience_seconds=1)
+
+
+def test_servers_that_are_not_healthy_are_named_among_how_many() -> None:
+    pool = ServerPool([ONE, TWO], lambda url: url == ONE, in_flight=1, patience_seconds=0.1)
+    with pytest.raises(EngineUnavailableError, match=f"^1 of 2 language-model servers is not healthy: {TWO}$"):
+        pool.ask_all()
+    none = ServerPool([ONE, TWO], lambda _: False, in_flight=1, patience_seconds=0.1)
+    with pytest.raises(EngineUnavailableError, match=f"^2 of 2 language-model servers are not healthy: {ONE}, {TWO}$"):
+        none.take()

@@ -16,10 +16,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import flows.cli
+from schemas.engines import EngineSettings
+from schemas.errors import UserError
 from tasks.inference.engine import Engine
-from tasks.inference.protocol import Message, Prompt
+from tasks.inference.engine_daemon import home_server
+from tasks.inference.language import Language, language_reference
+from tasks.inference.protocol import EngineRefusedError, Message, Prompt
 from tasks.inference.vllm_child import EngineStartError, RunningServer, ServerSettings, VllmChild
 from tasks.inference.vllm_server import ServerAccess, VllmServer
+from tests.running_engine import KEY
 
 OWNER = """
 import sys
@@ -127,6 +132,25 @@ def test_all_answers_arrive_each_once_when_one_of_two_servers_is_killed(
     nothing = dict.fromkeys(("url", "model", "pid", "log"))
     assert json.loads(run("status").stdout) == {"running": False, "healthy": False, **nothing}
     assert json.loads(run("stop").stdout) == {"stopped": False}
+
+
+def test_a_run_of_the_home_reaches_its_server_by_address_alone(
+    daemon: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VLLM_API_KEY")
+    private, url = tmp_path / "home" / "private", str(daemon["url"])
+    asked = language_reference(EngineSettings(engine_url=(url,)), private, is_private=True)
+    assert asked.model == daemon["model"]
+    assert Language(asked).facts["model"] == daemon["model"]
+    assert KEY not in repr(asked)
+    elsewhere = language_reference(
+        EngineSettings(engine_url=(url,), language_model=str(daemon["model"])), tmp_path / "other", is_private=True
+    )
+    with pytest.raises(EngineRefusedError, match=r"HTTP 401; .* set VLLM_API_KEY"):
+        _ = Language(elsewhere).facts
+    assert home_server(private, (url, "http://127.0.0.1:9")) is None  # its key goes to nobody else
+    with pytest.raises(UserError, match="--language-model"):
+        language_reference(EngineSettings(engine_url=(url, "http://127.0.0.1:9")), private, is_private=True)
 
 
 def test_stop_ends_a_server_and_its_children(daemon: dict[str, object]) -> None:

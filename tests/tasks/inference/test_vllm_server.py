@@ -195,7 +195,7 @@ def test_facts_name_model_version_and_context(language_model: VllmServer) -> Non
 
 def test_a_wrong_key_and_a_wrong_model_are_refused(language_server: RunningServer) -> None:
     for access, message in (
-        (ServerAccess((language_server.url,), language_server.model, "wrong"), "HTTP 401"),
+        (ServerAccess((language_server.url,), language_server.model, "wrong"), "HTTP 401; .* set VLLM_API_KEY"),
         (ServerAccess((language_server.url,), "other", language_server.api_key), "does not serve 'other'"),
     ):
         with VllmServer(access) as client, pytest.raises(EngineRefusedError, match=message):

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from tiny_onnx import INT32, INT64, constant_model, counting_model, model_with_weights_elsewhere, write_encoder
 
 from schemas.audit import PremiseWindows
-from tasks.inference.encoder import EncoderFiles, PairEncoder, check_positions, margin, read_labels
+from schemas.errors import UserError
+from tasks.inference.encoder import EncoderFiles, PairEncoder, margin, read_labels, read_pair_pieces
+from tasks.inference.pairs import PairTokenizer
 
 FOLDER = resources.files("tasks.support") / "nli_mini"
 MINI = EncoderFiles(FOLDER / "model.onnx", FOLDER / "tokenizer.json", FOLDER / "config.json")
@@ -71,7 +73,7 @@ def test_a_margin_is_positive_exactly_where_entailment_is_strictly_above_every_o
 
 
 def test_the_packaged_model_in_windows_says_of_short_texts_what_it_says_without() -> None:
-    texts = [" ".join(words(count, seed=count)) for count in (1, 7, 40, 300)]
+    texts = [" ".join(words(count, seed=count)) for count in (1, 7, 40, 100)]
     plain, windowed = (PairEncoder(MINI, 2, setting).logits(texts, [STATEMENT]) for setting in PremiseWindows)
     assert np.array_equal(bits(plain), bits(windowed))
 
@@ -93,7 +95,7 @@ def test_logits_of_windows_keep_every_bit_whatever_else_is_asked() -> None:
 def test_the_setting_is_in_the_facts_and_the_window_declared() -> None:
     plain, windowed = (PairEncoder(MINI, 1, setting).facts() for setting in PremiseWindows)
     assert {name for name in plain if plain[name] != windowed[name]} == {"truncation", "batch_shape"}
-    assert all(text in windowed["truncation"] for text in ("windows", "384 pieces", "64 pieces"))
+    assert all(text in windowed["truncation"] for text in ("windows", "128 pieces", "32 pieces"))
 
 
 def test_whole_numbers_of_32_bits_are_taken_too(tmp_path: Path) -> None:
@@ -121,7 +123,28 @@ def test_weights_in_a_second_file_are_refused_since_no_digest_covers_them(
 def test_a_model_with_too_few_positions_is_refused(tmp_path: Path) -> None:
     files = write_encoder(tmp_path, constant_model((1.0, 2.0)), TOKENIZER, {"max_position_embeddings": 256})
     with pytest.raises(ValueError, match="256 word pieces"):
-        check_positions(files.config)
+        read_pair_pieces(files.config)
+
+
+@pytest.mark.parametrize("pieces", [127, 385, "128", True, 128.0, None])
+def test_a_model_that_says_to_read_too_little_or_too_much_is_refused(tmp_path: Path, pieces: object) -> None:
+    files = write_encoder(tmp_path, constant_model((1.0, 2.0)), TOKENIZER, {"max_pair_pieces": pieces})
+    with pytest.raises(ValueError, match="from 128 to 384"):
+        read_pair_pieces(files.config)
+
+
+@pytest.mark.parametrize("pieces", [128, 200, 384])
+@pytest.mark.parametrize("premise_windows", PremiseWindows)
+def test_no_pair_is_longer_than_the_model_says(tmp_path: Path, pieces: int, premise_windows: PremiseWindows) -> None:
+    facts = {"max_pair_pieces": pieces, "max_position_embeddings": pieces}
+    config = write_encoder(tmp_path, constant_model((1.0, 2.0)), TOKENIZER, facts).config
+    pairs = PairTokenizer(MINI.tokenizer, premise_windows, read_pair_pieces(config))
+    long = pairs.premise(" ".join(f"word {at}" for at in range(900)))
+    for statement in (STATEMENT, "food " * (pieces * 2 // 3)):
+        lengths = {pair["input_ids"].shape[1] for pair in pairs.inputs(long, pairs.frame(statement))}
+        assert lengths == {pieces}
+    with pytest.raises(UserError, match=f"longer than {pieces * 2 // 3} word pieces"):
+        pairs.frame("food " * (pieces * 2 // 3 + 1))
 
 
 @pytest.mark.parametrize(

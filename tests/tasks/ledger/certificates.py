@@ -2,13 +2,12 @@
 
 import copy
 import hashlib
-import json
 from collections.abc import Callable
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tasks.ledger.verifier import canonical, digest
+from tasks.ledger.verifier import canonical, digest, written
 
 Document = dict[str, Any]
 OTHER_KEY = Ed25519PrivateKey.from_private_bytes(b"\x07" * 32)
@@ -20,7 +19,7 @@ def sign(document: Document) -> bytes:
     document.pop("signature", None)
     document["public_key"] = OTHER_KEY.public_key().public_bytes_raw().hex()
     document["signature"] = OTHER_KEY.sign(canonical(document)).hex()
-    return json.dumps(document).encode()
+    return written(document)
 
 
 def reseal(document: Document, release_key: str | None = None) -> bytes:

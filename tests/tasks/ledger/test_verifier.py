@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -221,7 +222,7 @@ def test_a_release_key_that_is_not_the_question_s_hash_is_refused(genuine: Docum
 def test_the_signature_covers_the_rest(alter: Callable[[Document], None], genuine: Document) -> None:
     alter(genuine)
     with pytest.raises(InvalidError, match=r"signature|public_key"):
-        verify(json.dumps(genuine).encode())
+        verify(verifier.written(genuine))
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -251,7 +252,7 @@ def test_every_field_of_a_file_that_is_altered_in_turn_is_noticed(written: tuple
         put(*path, value=another(value))(document)
         for key in (trusted, None):
             try:
-                verify(json.dumps(document).encode(), key)
+                verify(verifier.written(document), key)
             except InvalidError:
                 continue
             unnoticed.append((path, value, key))
@@ -271,7 +272,7 @@ def test_a_wholly_recomputed_chain_is_noticed_without_the_key(genuine: Document,
     for kept in (signature, forged["signature"]):
         for expected in (trusted, None):
             with pytest.raises(InvalidError, match="signature"):
-                verify(json.dumps(forged | {"signature": kept}).encode(), expected)
+                verify(verifier.written(forged | {"signature": kept}), expected)
 
 
 @settings(max_examples=300, deadline=None)
@@ -289,7 +290,7 @@ def test_no_alteration_makes_the_verifier_fail_instead_of_refuse(
     odd = [None, True, False, 0, -1, 10**400, "", "1e999", "-1", "0", "\ud800", "1/0", [], {}, [[]], {"a": {}}, "A\nok"]
     before = copy.deepcopy(document)
     inner[step] = data.draw(st.sampled_from(odd))
-    for rewrite in (sign, reseal, lambda changed: json.dumps(changed).encode()):
+    for rewrite in (sign, reseal, verifier.written):
         try:
             content = rewrite(document)
         except (TypeError, AttributeError, KeyError, ValueError, IndexError):
@@ -299,7 +300,11 @@ def test_no_alteration_makes_the_verifier_fail_instead_of_refuse(
         except InvalidError:
             continue
         assert all(line.isprintable() and line.isascii() for line in shown)
-        assert rewrite is not json.dumps or document == before
+        assert rewrite is not verifier.written or document == before
+
+
+def written_text(document: Document) -> str:
+    return verifier.written(document).decode()
 
 
 HOSTILE: dict[str, Callable[[Document], bytes]] = {
@@ -311,18 +316,18 @@ HOSTILE: dict[str, Callable[[Document], bytes]] = {
     "not a number": lambda document: b"NaN",
     "NaN inside": lambda document: json.dumps(document | {"sequence": float("nan")}).encode(),
     "infinity inside": lambda document: json.dumps(document | {"sequence": float("inf")}).encode(),
-    "a floating-point number": lambda document: json.dumps(document | {"sequence": 6.0}).encode(),
+    "a floating-point number": lambda document: verifier.written(document | {"sequence": 6.0}),
     "a floating-point number that is sealed": lambda document: reseal(
         document | {"payload": document["payload"] | {"product": 0.5}}
     ),
-    "a key twice": lambda document: json.dumps(document).replace('"theta":', '"theta": "0", "theta":').encode(),
+    "a key twice": lambda document: written_text(document).replace('"theta":', '"theta": "0", "theta":').encode(),
     "deep lists": lambda document: b"[" * 100_000 + b"]" * 100_000,
     "deep objects": lambda document: b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
     "fairly deep objects": lambda document: (
-        json.dumps(document).replace('"A"', '{"a":' * 300 + "1" + "}" * 300).encode()
+        written_text(document).replace('"A"', '{"a":' * 300 + "1" + "}" * 300).encode()
     ),
     "deep model description": lambda document: (
-        json.dumps(document).replace('"of a test"', '[' * 480 + ']' * 480).encode()
+        written_text(document).replace('"of a test"', '[' * 480 + ']' * 480).encode()
     ),
     "a huge exponent": lambda document: sign_with(document, "theta", "1e-999999999"),
     "a huge epsilon": lambda document: _group(document, "epsilon_per_statement", "1e999999999999"),
@@ -377,7 +382,7 @@ def test_a_hostile_file_is_refused_in_one_line_and_soon(
 
 
 def test_nesting_as_deep_as_the_parser_allows_is_refused_too(genuine: Document) -> None:
-    text = json.dumps(genuine)
+    text = written_text(genuine)
     for depth in range(600, 1000):  # somewhere here reading works and hashing would not
         with pytest.raises(InvalidError):
             verify(text.replace('"of a test"', "[" * depth + "]" * depth).encode())
@@ -410,8 +415,85 @@ def test_without_the_package_for_signatures_it_checks_the_rest_and_says_so(
     trusting = run(standalone, str(file), public_key(written[0].home), flags="-I -S")
     assert trusting.returncode == 1 and "cryptography" in trusting.stderr
     genuine["payload"]["answer"]["certificate_units"][1] = 9
-    file.write_bytes(json.dumps(genuine).encode())
+    file.write_bytes(verifier.written(genuine))
     assert run(standalone, str(file), flags="-I -S").returncode == 1
+
+
+SPELLINGS: dict[str, Callable[[str], bytes]] = {
+    "no line end": lambda text: text.removesuffix("\n").encode(),
+    "a second line end": lambda text: f"{text}\n".encode(),
+    "a blank before": lambda text: f" {text}".encode(),
+    "other line ends": lambda text: text.replace("\n", "\r\n").encode(),
+    "one line": lambda text: json.dumps(json.loads(text), sort_keys=True).encode() + b"\n",
+    "other white space": lambda text: json.dumps(json.loads(text), sort_keys=True, indent=2).encode() + b"\n",
+    "another order": lambda text: (
+        json.dumps(dict(reversed(list(json.loads(text).items()))), indent=1).encode() + b"\n"
+    ),
+    "a minus before 0": lambda text: re.sub(r"(\s)0(,?\n)", r"\1-0\2", text, count=1).encode(),
+    "a letter escaped": lambda text: text.replace('"emit"', '"\\u0065mit"').encode(),
+    "a slash escaped": lambda text: text.replace("privcert-certificate/1", "privcert-certificate\\/1").encode(),
+    "a key escaped": lambda text: text.replace('"theta"', '"\\u0074heta"').encode(),
+    "a byte-order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
+    "UTF-32": lambda text: text.encode("utf-32-be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SPELLINGS)
+def test_a_file_of_the_same_value_in_other_bytes_is_refused(
+    what: str, written: tuple[Desk, bytes], standalone: Path, tmp_path: Path
+) -> None:
+    content = SPELLINGS[what](written[1].decode())
+    assert content != written[1]
+    assert json.loads(content.decode("utf-8-sig") if what == "a byte-order mark" else content) == json.loads(written[1])
+    with pytest.raises(InvalidError, match=r"^malformed: "):
+        verify(content, public_key(written[0].home))
+    (tmp_path / "file.json").write_bytes(content)
+    assert run(standalone, str(tmp_path / "file.json")).returncode == 1
+
+
+def test_a_name_outside_ascii_is_written_in_one_way(desk: Desk) -> None:
+    desk.log.set_cap("reviews", Decimal(1))
+    [partition] = desk.register(visibility="public")
+    content = desk.publish(ask(partition, "0.1", statements=("Caf\u00e9 \u2713 \U0001f600",))).read_bytes()
+    assert b"Caf\\u00e9" in content and len(verify(content)) == 15
+    with pytest.raises(InvalidError, match="ASCII"):
+        verify(content.replace(b"\\u00e9", "\u00e9".encode()))
+    with pytest.raises(InvalidError, match="byte by byte"):
+        verify(content.replace(b"\\u00e9", b"\\u00E9"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is Linux's")
+@pytest.mark.parametrize("endless", ["/dev/zero", "/dev/urandom"])
+def test_a_file_without_an_end_is_refused_in_little_memory(standalone: Path, endless: str) -> None:
+    limited = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (200 * 2**20,) * 2); "
+        "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    command = [sys.executable, "-I", "-c", limited, str(standalone), endless]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1 and ended.stderr == "INVALID  malformed: not one JSON object in ASCII\n"
+
+
+def test_a_file_is_read_no_further_than_a_certificate_reaches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(verifier, "MAX_BYTES", 2 * 2**20)
+    (tmp_path / "file.json").write_bytes(b"{" + b" " * (2 * 2**20 - 1))
+    assert len(verifier.read(tmp_path / "file.json")) == 2 * 2**20
+    with (tmp_path / "file.json").open("r+b") as file:
+        file.truncate(10**12)  # a hole: it takes no room
+    with pytest.raises(InvalidError, match="too large for a certificate"):
+        verifier.read(tmp_path / "file.json")
+
+
+def test_what_may_go_wrong_is_never_said_to_be_less_or_nothing(desk: Desk) -> None:
+    desk.log.set_cap("reviews", Decimal("0.30000000000000000001"))
+    [partition] = desk.register()
+    question = ask(partition, "0.3", statements=("A", "B", "C"), beta=Decimal("1e-400"))
+    shown = " ".join(verify(desk.publish(question).read_bytes()))
+    assert "error of one certificate at most 3.33334e-401" in shown
+    assert "epsilon 0.3 of 0.30000000000000000001 spent" in shown
+    assert set(desk.log.project().certificates["beta_per_statement"].to_pylist()) == {5e-324}  # nor in the tables
 
 
 def test_a_missing_file_and_no_file_are_told_apart(standalone: Path, tmp_path: Path) -> None:
@@ -419,7 +501,7 @@ def test_a_missing_file_and_no_file_are_told_apart(standalone: Path, tmp_path: P
     assert run(standalone, str(tmp_path)).returncode == 1
     assert run(standalone).returncode == 2
     endless = run(standalone, "/dev/zero")
-    assert endless.returncode == 1 and "too large" in endless.stderr
+    assert endless.returncode == 1 and "not one JSON object" in endless.stderr
 
 
 def test_a_name_in_the_file_writes_no_line_of_its_own(desk: Desk) -> None:

@@ -138,7 +138,7 @@ def test_a_moved_threshold_decides_exactly_as_the_server_does(screens: Any, home
     for percent, (rows, said) in zip(thetas(n), moved, strict=True):
         theta = Fraction(percent) / 100
         assert rows == [str(count) for count in sorted(counts, reverse=True) if emits(count, n, theta)], percent
-        assert f": {threshold_units(n, theta):,} author" in said
+        assert f": {threshold_units(n, theta):,} unit" in said
         assert f"{len(rows)} of {len(counts)} candidates emitted" in said
     assert screen.said == []
 
@@ -148,9 +148,9 @@ def test_a_threshold_is_moved_by_the_keyboard_and_told(screens: Any, report: Pat
     page.focus("#slider")
     page.keyboard.press("ArrowRight")
     assert page.input_value("#percent") == "5.1"
-    assert page.get_attribute("#slider", "aria-valuetext") == "5.1 %, 51 authors"
+    assert page.get_attribute("#slider", "aria-valuetext") == "5.1 %, 51 units"
     assert page.inner_text("#reading").startswith(
-        "θ = 5.1\N{NO-BREAK SPACE}%: 51 authors. " + f"{sum(count >= 51 for count in COUNTS)} of"
+        "θ = 5.1\N{NO-BREAK SPACE}%: 51 units. " + f"{sum(count >= 51 for count in COUNTS)} of"
     )
     assert page.is_visible("#moved")
     page.keyboard.press("End")
@@ -161,12 +161,18 @@ def test_a_threshold_is_moved_by_the_keyboard_and_told(screens: Any, report: Pat
     assert page.locator("#emitted tr").count() == EMITTED
 
 
-@pytest.mark.parametrize("odd", ["", "x", "-1", "100.1", "1e3", "5 6", "0x5", "NaN", "1e-9999"])
+@pytest.mark.parametrize("odd", ["", "x", "-1", "100.1", "1e3", "5 6", "0x5", "NaN", "1e-9999", "١"])
 def test_what_is_no_threshold_is_refused_and_changes_nothing(screens: Any, report: Path, odd: str) -> None:
     page = screens(report).page
     page.fill("#percent", odd)
     assert page.is_visible("#refused")
+    assert page.get_attribute("#percent", "aria-invalid") == "true"
+    reading = page.inner_text("#reading[aria-live=polite]")
+    assert "not a share between 0 and 100\N{NO-BREAK SPACE}%" in reading and "candidates emitted" not in reading
     assert page.locator("#emitted tr").count() == EMITTED
+    page.fill("#percent", "5")
+    assert page.get_attribute("#percent", "aria-invalid") == "false"
+    assert f"{EMITTED} of 200 candidates emitted" in page.inner_text("#reading")
 
 
 def test_it_reads_the_same_without_scripts(screens: Any, report: Path) -> None:

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import UserError
-from tasks.reporting.places import operator_database
+from tasks.reporting.places import operator_database, release_database
 from tasks.reporting.projection import build_operator_database, build_release_database
+from tasks.reporting.report import find_report
 from tasks.reporting.sql import run_sql
 from tasks.storage.home import Home, initialise_home
 from tests.projections import few_releases
@@ -181,6 +182,24 @@ def test_a_damaged_database_is_named(home: Home) -> None:
     (home.release / "release.duckdb").write_bytes(b"\0" * 20_000)
     with pytest.raises(UserError, match="warehouse rebuild"):
         run_sql(home, "select 1")
+
+
+@pytest.mark.parametrize("operator", [False, True])
+def test_a_database_with_overwritten_blocks_is_named_without_a_value(
+    built: Home, tmp_path: Path, operator: bool
+) -> None:
+    home = initialise_home(tmp_path / "home", on_purpose=True)
+    path = operator_database(home) if operator else release_database(home)
+    content = bytearray((operator_database(built) if operator else release_database(built)).read_bytes())
+    content[80_000:] = b"\xa5" * (len(content) - 80_000)
+    path.write_bytes(content)
+    with pytest.raises(UserError) as raised:
+        run_sql(home, f"select * from {'quarantined_records' if operator else 'statements'}", operator=operator)
+    assert str(raised.value) == f"{path} is damaged, or cannot be read: `privcert warehouse rebuild` builds it anew"
+    assert raised.value.__suppress_context__
+    if not operator:
+        with pytest.raises(UserError, match="is damaged"):
+            find_report(home, "", None)
 
 
 def test_an_unknown_output_is_refused_before_anything_runs(home: Home) -> None:

@@ -54,25 +54,21 @@ def test_claims_of_a_released_text_are_not_said_to_be_proposed_blind() -> None:
     assert "released before, as its user declares; nobody checked that" in said and "without looking" not in said
 
 
-@pytest.mark.parametrize(
-    ("unit", "one", "many"),
-    [
-        ("author", "author", "authors"),
-        ("user_id", "user", "users"),
-        ("case_id", "case", "cases"),
-        ("company", "company", "companies"),
-        ("day", "day", "days"),
-        ("branch", "branch", "branches"),
-        ("_id", "unit", "units"),
-    ],
-)
-def test_a_unit_column_becomes_a_word(unit: str, one: str, many: str) -> None:
-    units = Units(unit, "any")
-    assert (units.one, units.many) == (one, many)
-    assert (units.counted(1), units.counted(1800)) == (f"1 {one}", f"1,800 {many}")
+@pytest.mark.parametrize("column", ["author", "user_id", "who", "series", "_id"])
+def test_units_are_called_units_whatever_their_column_is_called(column: str) -> None:
+    """'271 whos' is no English."""
+    units = Units(column, "any")
+    assert (units.one, units.many) == ("unit", "units")
+    assert (units.counted(1), units.counted(1800)) == ("1 unit", "1,800 units")
+    assert units.introduced(1800) == f"1,800 units (column {column})"
+
+
+def test_records_are_called_records() -> None:
+    records = Units("record", "any")
+    assert (records.one, records.introduced(1), records.introduced(271)) == ("record", "1 record", "271 records")
 
 
 def test_user_units_are_counted_and_never_their_records() -> None:
-    assert Units("author", "any").supporting == "authors with at least one record that supports the statement"
-    assert Units("author", "all").supporting == "authors all of whose records support the statement"
+    assert Units("author", "any").supporting == "units with at least one record that supports the statement"
+    assert Units("author", "all").supporting == "units all of whose records support the statement"
     assert Units("record", "any").supporting == "records that support the statement"

@@ -238,12 +238,12 @@ def test_what_a_judge_needs_is_asked_for_by_name(
     monkeypatch.delenv("PRIVCERT_ENGINE", raising=False)
     with pytest.raises(UserError, match="no language-model engine"):
         load_judge(replace(child, engine=tmp_path / "none"))
-    with pytest.raises(UserError, match="engine_url: none of 1 language-model servers is healthy"):
+    with pytest.raises(UserError, match="engine_url: 1 of 1 language-model servers is not healthy: http://127"):
         load_judge(replace(child, urls=("http://127.0.0.1:9",), model="m"))
     url = ("http://127.0.0.1:9",)
     for settings, says in (
         (EngineSettings(engine_mode=EngineMode.BATCHED), "engine_mode"),
-        (EngineSettings(engine_url=url), "language_model"),
+        (EngineSettings(engine_url=url), "language_model: say by --language-model"),
         (EngineSettings(engine_url=url * 2, language_model="m"), "engine_url: one server is named twice"),
         (EngineSettings(language_model="./no-folder"), "language_model"),
     ):

@@ -1,5 +1,6 @@
 """The packaged model on pairs that its training never saw: public NLI pairs, and statements about reviews by hand."""
 
+import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from schemas.audit import PremiseWindows
 from tasks.support.checking import LabelledPair, Share, answers
 from tasks.support.labelled import read_pairs
 from tasks.support.nli import load_nli_mini, nli_mini_files
@@ -15,6 +17,16 @@ PAIRS = 400
 REVIEW_STATEMENTS = Path(__file__).with_name("review_statements.csv")
 TRAINING = Path(__file__).parents[3] / "training" / "nli_mini"
 RUN = 5  # words in a row
+UNRELATED = (
+    "The committee discussed the budget for roads.", "A clerk copied the records into a ledger.",
+    "Students gathered near the library steps.", "The parcel was sent to another town.",
+    "The train to the coast leaves at noon.", "Two engineers measured the bridge.", "It rained in the north all week.",
+    "The museum bought a painting of a harbour.", "A new mayor was elected in spring.",
+)  # fmt: skip
+UNSUPPORTED = (
+    "The reviewer liked the food.", "The reviewer was unhappy with the service.", "The staff was friendly.",
+    "The reviewer thinks the prices are too high.", "The customer asks for a refund.", "The flight was late.",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("source", "least"), [("snli_dev", 0.88), ("mnli_dev", 0.75), ("scitail_dev", 0.89)])
@@ -39,6 +51,17 @@ def test_the_packaged_model_gets_no_worse_on_statements_about_reviews() -> None:
     assert recall.value is not None
     assert accuracy.value >= 0.60, f"{accuracy.value:.3f}, 95 % interval {accuracy.interval}"
     assert recall.value >= 0.50, f"{recall.value:.3f}, 95 % interval {recall.interval}"
+
+
+@pytest.mark.parametrize(("premise_windows", "most"), [(PremiseWindows.TRUNCATE, 0.1), (PremiseWindows.MAX, 0.35)])
+def test_a_long_record_does_not_support_what_it_says_nothing_about(
+    premise_windows: PremiseWindows, most: float
+) -> None:
+    """Read in pairs of 384 word pieces, three times what it was trained on, it says yes to 0.8 of these."""
+    rng = random.Random(1)
+    records = [" ".join(rng.choices(UNRELATED, k=40)) for _ in range(6)]
+    yes = load_nli_mini(premise_windows=premise_windows).verdicts(records, UNSUPPORTED)
+    assert yes.mean() <= most
 
 
 def test_the_packaged_graph_tells_nothing_of_the_machine_that_made_it() -> None:
