@@ -28,7 +28,8 @@ def main() -> None:
     weights = unpack(graph.graph)
     onnx.save(graph, folder / "model_fp32.onnx")
     write_checkpoint(torch_names(graph.graph, weights), folder)
-    model = CrossEncoder(str(folder / "torch"), device="cpu", max_length=384)
+    pieces = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("max_pair_pieces", 384)
+    model = CrossEncoder(str(folder / "torch"), device="cpu", max_length=pieces)
     pairs = [tuple(pair) for pair in json.loads((folder / "pairs.json").read_text(encoding="utf-8"))]
     said = sys.stdout
     sys.stdout = sys.stderr
