@@ -177,7 +177,7 @@ def main() -> None:
     config |= {"name": "nli-mini", "version": arguments.version, "max_pair_pieces": PAIR_PIECES}
     (arguments.out / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     pairs = pairs_to_compare(arguments.pairs, arguments.compare)
-    encoded = [dict(tokenizer(*pair[:2], truncation="only_first", max_length=384)) for pair in pairs]
+    encoded = [dict(tokenizer(*pair[:2], truncation="only_first", max_length=PAIR_PIECES)) for pair in pairs]
     expected = np.array([run_torch(model, columns) for columns in encoded])
     report = {}
     for name, path in (("fp32", arguments.work / "model_fp32.onnx"), ("int8", arguments.out / "model.onnx")):
