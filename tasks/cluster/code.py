@@ -4,7 +4,15 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-FOLDERS = ("schemas", "tasks/cluster", "tasks/inference", "tasks/statements", "tasks/storage", "tasks/support")
+FOLDERS = (
+    "schemas",
+    "tasks/cluster",
+    "tasks/corpora",
+    "tasks/inference",
+    "tasks/statements",
+    "tasks/storage",
+    "tasks/support",
+)
 
 
 @cache

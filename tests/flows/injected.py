@@ -10,7 +10,7 @@ import os
 import sys
 
 import flows.cli
-from tasks.ledger import chain, log, registration
+from tasks.ledger import chain, log, version_folders
 from tasks.privacy import noise
 
 STEP = "PRIVCERT_TEST_STEP"  # noisy counts between a statement and the next; 5 where it is not set
@@ -22,7 +22,7 @@ def inject() -> None:
     noise._discrete_laplace = lambda scale, counts, *_: [150 + step * at for at in range(len(counts))]
     noise._coins = lambda probability, size: [0] * size
     chain.today = log.today = lambda: datetime.date(2026, 1, 2)
-    registration.secrets = type(
+    version_folders.secrets = type(
         "Secrets", (), {"token_hex": staticmethod(lambda size: f"{next(numbers):0{2 * size}x}")}
     )
 
