@@ -48,8 +48,9 @@ def test_the_summary_names_no_support_where_there_is_no_certificate(capsys):
     sure = line | {"statement": "B.", "certificate": 0.5, "certificate_units": 50, "is_certified": True}
     partition = {
         "partition": "all", "n": 100, "unit": "author", "mechanism": "topk", "epsilon": "1", "scope": "report",
-        "meaning": "at least", "vacuous": False, "margin_units": 1, "margin": 0.01, "abstained": 0, "abstain_reasons": {},
-        "parameters": {"selected": "1"}, "emitted": [line] * 22 + [sure], "report": "r", "certificate": "c",
+        "meaning": "at least", "vacuous": False, "margin_units": 1, "margin": 0.01, "abstained": 0,
+        "abstain_reasons": {}, "parameters": {"selected": "1"}, "emitted": [line] * 22 + [sure], "report": "r",
+        "certificate": "c",
     }  # fmt: skip
     print_results(
         {"corpus": "reviews", "theta": "0", "proposer": "file", "rejects": [], "partitions": [partition]}

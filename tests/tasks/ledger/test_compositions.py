@@ -52,7 +52,7 @@ def test_an_approximate_account_adds_epsilons_and_deltas_up_exactly(desk: Desk) 
     for edition in (1, 2):
         desk.seal(gaussian(partition, "1", edition))
     assert budget_line(desk, ask(partition, "0.5")) == (
-        "budget: epsilon 2.5 of 3, delta 2e-05 of 3e-05 spent on account reviews by then"
+        "budget: epsilon 2.5 of 3, delta 0.00002 of 0.00003 spent on account reviews by then"
     )
     [line] = desk.log.budget_lines()
     assert (line.composition, line.epsilon.left, line.delta.left, line.rho.left) == (
