@@ -27,7 +27,7 @@ ALTERATIONS = {
     "an entry's body": "UPDATE entry SET body = replace(body, '0.2', '0.1') WHERE kind = 'release'",
     "an entry's kind": "UPDATE entry SET kind = 'gap' WHERE sequence = 1",
     "an entry's day": "UPDATE entry SET day = '2001-01-01' WHERE sequence = 2",
-    "an entry's account": "UPDATE entry SET account_tag = 'f' || substr(account_tag, 2) WHERE sequence = 3",
+    "an entry's account": "UPDATE entry SET account_tag = 'g' || substr(account_tag, 2) WHERE sequence = 3",
     "an entry without account": "UPDATE entry SET account_tag = NULL WHERE sequence = 3",
     "an entry's hash": "UPDATE entry SET hash = 'g' || substr(hash, 2) WHERE sequence = 2",
     "an entry's link": "UPDATE entry SET previous = 'g' || substr(previous, 2) WHERE sequence = 2",
