@@ -74,7 +74,7 @@ class Scene:
     def begin(self, **environment: str) -> "subprocess.Popen[str]":
         """Start the audit, and return."""
         options = ["--corpus", CORPUS, "--unit", "author", "--domain", DOMAIN, "--statements", str(self.statements)]
-        options += ["--model", "nli-mini", "--epsilon", EPSILON, "--theta", "0.05", "--json"]
+        options += ["--model", "nli-mini", "--epsilon", EPSILON, "--theta", "0.05", "--allow-vacuous", "--json"]
         return subprocess.Popen(
             [PRIVCERT, "audit", str(self.source), *options],
             env=self.machines.environment(self.home, PRIVCERT_LOG_URL=self.url) | environment,
