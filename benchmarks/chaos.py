@@ -37,7 +37,7 @@ from tasks.storage.home import initialise_home, open_home  # noqa: E402
 from tests.machines import PREFECT, SCHEDULER, WORKERS, Machines, machines  # noqa: E402
 from tests.mounted import small_file_system  # noqa: E402
 from tests.object_store import ObjectStore  # noqa: E402
-from tests.tasks.ledger.postgresql_server import Server, find_binaries, running_server  # noqa: E402
+from tests.postgresql_server import Server, find_binaries, running_server  # noqa: E402
 
 COLUMNS = (
     "fault", "stage", "first run: exit code and last line", "same command again", "releases", "charges",

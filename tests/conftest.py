@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from beside import BesideEachOther, in_order
 from object_store import object_store, s3_server  # noqa: F401 (fixtures)
+from postgresql_server import postgresql  # noqa: F401 (fixtures)
 from running_engine import cuda_device, cuda_engine, engine, language_model, language_server, shared_key  # noqa: F401 (fixtures)
 from worker_machines import cluster, wheel, worker_environment  # noqa: F401 (fixtures)
 

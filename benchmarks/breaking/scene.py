@@ -27,7 +27,7 @@ from tasks.support.counts import support_counts
 from tasks.support.texts import index_texts
 from tests.machines import Machines
 from tests.object_store import ObjectStore
-from tests.tasks.ledger.postgresql_server import Server
+from tests.postgresql_server import Server
 
 PRIVCERT = str(Path(sys.executable).parent / "privcert")
 DOMAIN, CORPUS, EPSILON = "restaurant-reviews", "reviews", "2"

@@ -31,7 +31,7 @@ class VersionFolders:
                 self._uploaded[folder] = version = secrets.token_hex(16)
                 for file in _last_things_last(folder):
                     self._stored(version, file.relative_to(folder)).upload(file)
-        except BaseException:
+        except BaseException:  # an interrupt too: what nobody will register must not stay in the bucket
             self.put_back()
             raise
 

@@ -27,20 +27,11 @@ from tasks.support.cache import ScoreCache
 from tasks.support.counts import support_counts
 from tasks.support.texts import index_texts
 from tests.audits import write_corpus
-from tests.tasks.ledger.postgresql_server import Server, find_binaries, running_server
+from tests.postgresql_server import Server
 
 PRIVCERT = str(Path(sys.executable).parent / "privcert")
 OPTIONS = f"--corpus reviews --unit author --domain {DOMAIN} --epsilon 2 --theta 0.05 --allow-vacuous --json".split()
 Environment = Mapping[str, str]
-
-
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[Server]:
-    binaries = find_binaries()
-    if binaries is None:
-        pytest.skip("no PostgreSQL server is installed (initdb, pg_ctl)")
-    with running_server(binaries) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from desk import Desk
 from mounted import small_file_system
-from postgresql_server import Server, find_binaries, running_server
+from postgresql_server import Server
 from small_disks import SmallDisk
 
 from tasks.storage.home import Home, initialise_home
@@ -27,16 +27,6 @@ def desk(home: Home, backend: str, request: pytest.FixtureRequest, monkeypatch: 
         server: Server = request.getfixturevalue("postgresql")
         monkeypatch.setenv("PRIVCERT_LOG_URL", server.create_database(f"log_{secrets.token_hex(6)}"))
     return Desk(home)
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[Server]:
-    """A server for the session."""
-    binaries = find_binaries()
-    if binaries is None:
-        pytest.skip("no PostgreSQL server is installed (initdb, pg_ctl)")
-    with running_server(binaries) as server:
-        yield server
 
 
 @pytest.fixture

@@ -16,10 +16,13 @@ from typing import Any
 import opendp.prelude  # noqa: F401  forked children find it imported
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import Connection
 
 from schemas.audit import Scope, UnitSupport
 from schemas.corpora import CorpusSettings
 from schemas.statements import Statement
+from tasks.ledger import registration
 from tasks.ledger.designs import Parameters
 from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question, RegisteredPartition
@@ -215,3 +218,15 @@ def _end(pid: int, reader: int) -> Ended:
         return Ended(os.WTERMSIG(status))
     ended: Ended = pickle.loads(said)
     return ended
+
+
+def fail_at_partition(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full when this partition is chained, in the middle of a registration."""
+    append = registration.append
+
+    def fail(connection: Connection, kind: str, body: Mapping[str, object]) -> int:
+        if body.get("partition") == key:
+            raise OSError("disk full")
+        return append(connection, kind, body)
+
+    monkeypatch.setattr(registration, "append", fail)

@@ -8,12 +8,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from desk import Desk, ask
+from desk import Desk, ask, fail_at_partition
 
 from schemas.corpora import CorpusSettings
 from schemas.errors import UserError
 from tasks.audits.registering import register_source
-from tasks.ledger import registration
 from tasks.ledger.question import RegisteredPartition
 from tasks.storage.home import initialise_home
 
@@ -163,14 +162,8 @@ def test_a_refused_partition_leaves_no_folder_of_those_before_it(desk: Desk) -> 
 
 
 def test_an_error_while_partitions_move_puts_them_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    two, append = [desk.stage("east"), desk.stage("west")], registration.append
-
-    def fail(connection: Any, kind: str, body: Any) -> int:
-        if body.get("partition") == "west":
-            raise OSError("disk full")
-        return append(connection, kind, body)
-
-    monkeypatch.setattr(registration, "append", fail)
+    two = [desk.stage("east"), desk.stage("west")]
+    fail_at_partition("west", monkeypatch)
     with pytest.raises(OSError, match="disk full"):
         desk.register(*two, **LIST)
     assert list((desk.home.corpora / "reviews").iterdir()) == []

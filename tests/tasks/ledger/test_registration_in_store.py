@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import test_registration
-from desk import Desk
+from desk import Desk, fail_at_partition
 from object_store import ObjectStore
 from test_registration import LIST
 
 from schemas.errors import UserError
-from tasks.ledger import database, registration, version_folders
+from tasks.ledger import database, version_folders
 from tasks.ledger.version_folders import VersionFolders
 from tasks.storage.home import Home, initialise_home
 from tasks.storage.objects import StoredPath, StoreError
@@ -79,14 +79,8 @@ def test_what_is_refused_is_not_left_in_the_store(desk: Desk) -> None:
 
 
 def test_an_error_while_versions_are_added_removes_their_uploads(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    two, append = [desk.stage("east"), desk.stage("west")], registration.append
-
-    def fail(connection: Any, kind: str, body: Any) -> int:
-        if body.get("partition") == "west":
-            raise OSError("disk full")
-        return append(connection, kind, body)
-
-    monkeypatch.setattr(registration, "append", fail)
+    two = [desk.stage("east"), desk.stage("west")]
+    fail_at_partition("west", monkeypatch)
     with pytest.raises(OSError, match="disk full"):
         desk.register(*two, **LIST)
     assert objects(desk) == set() and all((part.path / "units.parquet").exists() for part in two)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+import pytest
 
 
 @dataclass
@@ -77,3 +78,13 @@ def _owner() -> str | None:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
     return next(name for name in ("postgres", "nobody") if name in known)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A server for the session."""
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL server is installed (initdb, pg_ctl)")
+    with running_server(binaries) as server:
+        yield server
