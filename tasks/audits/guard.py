@@ -8,9 +8,8 @@ from typing import TypeVar
 from schemas.errors import StageError, UserError
 from tasks.audits.events import recorded
 from tasks.audits.run import Run, open_run
+from tasks.storage.atomic import DISK_REFUSES
 from tasks.support.operator_log import append_for_operator
-
-_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 Result = TypeVar("Result")
 
@@ -42,7 +41,7 @@ def guarded(
 
 def _disk_failure(error: Exception) -> UserError | None:
     """The public reason of a disk that refuses; None for any other error."""
-    if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
+    if not isinstance(error, OSError) or error.errno not in DISK_REFUSES:
         return None
     reason = errno.errorcode[error.errno]
     return UserError(f"the home cannot be written ({reason}): make room or access, then run the same command again")

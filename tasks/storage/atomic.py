@@ -1,5 +1,6 @@
 """Write a file all or nothing: temporary name beside it, fsync, rename."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 
 from tasks.storage.crash import crash_point
 
+DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})  # whoever writes, and wherever
 PRIVATE_FILE = 0o600
 RELEASE_FILE = 0o644
 

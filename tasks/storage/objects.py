@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from schemas.errors import UserError
+from tasks.storage.atomic import DISK_REFUSES
 from tasks.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 PROTOCOLS = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "abfs": "adlfs"}  # by which package
 _WHOLE_BYTES = 8 << 20  # a smaller object is read in one request, a larger one range by range
 _AT_ONCE_BYTES, _AT_ONCE = 32 << 20, 16  # of objects that are fetched beside each other
-_OWN_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}  # of a download: no client means its store by them
 _REFUSED = {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "TokenRetrievalError"}
 
 
@@ -192,7 +192,7 @@ def _named_errors() -> Iterator[None]:
     except (UserError, ImportError):
         raise
     except OSError as error:
-        if error.errno in _OWN_DISK:
+        if error.errno in DISK_REFUSES:  # the own disk, in a download: no client means its store by them
             raise
         raise StoreError(_reason(error)) from error
     except Exception as error:  # of any client: its text may quote keys, addresses and credentials

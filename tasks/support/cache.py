@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from schemas.errors import UserError
-from tasks.storage.atomic import write_bytes
+from tasks.storage.atomic import DISK_REFUSES, write_bytes
 from tasks.storage.home import PRIVATE_DIRECTORY, Home
 from tasks.storage.objects import AnyPath, StoredPath, read_several
 from tasks.support.bits import Bits, empty, row_blocks, take_columns, width_of
@@ -40,7 +40,7 @@ _METADATA = b"privcert.part"
 _STALE_SECONDS = 3600.0
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")
 _PART = re.compile(r"[0-9a-f]{32}\.parquet\Z")
-_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
+_DISK_ERRORS = DISK_REFUSES | {errno.EFBIG, errno.EACCES, errno.EPERM}
 
 
 class ContradictoryVerdictsError(Exception):
