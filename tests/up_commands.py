@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import httpx
 from backfills import write_dated
 from commands import run_privcert
+from prefect.client.base import PrefectHttpxSyncClient
 from prefect_servers import clean_environment
 
 from tasks.cluster.services import free_port
@@ -87,10 +88,10 @@ def sealed(up: Up) -> int:
     return len(ReleaseLog(up.home).release_keys())
 
 
-def asked(up: Up, path: str, **body: object) -> Any:
-    """What the server answers."""
-    answer = httpx.post(f"{up.api}/{path}", json=body, timeout=30)
-    answer.raise_for_status()
+def asked(up: Up, path: str, *, method: str = "POST", **body: object) -> Any:
+    """What the server answers: asked again where it says that its database is busy (503), as Prefect's clients do."""
+    with PrefectHttpxSyncClient(timeout=30) as client:
+        answer = client.request(method, f"{up.api}/{path}", json=body if method == "POST" else None)
     return answer.json() if answer.content else None
 
 

@@ -10,11 +10,12 @@ GONE = (
     "PREFECT_API_URL: the Prefect server does not answer any more; what is scored and sealed is kept: when it is there "
     "again, run the same command again"
 )
+REFUSES = GONE.replace("does not answer any more", "answers with an error (HTTP {})")
 
 
 @contextmanager
 def server_named() -> Iterator[None]:
-    """While a flow runs: a server that goes away is said to. Raises StageError; UserError where none answers."""
+    """While a flow runs: a server that is gone, or fails, is named. Raises StageError; UserError where none answers."""
     import httpx
 
     from tasks.deploy import check_server
@@ -25,3 +26,5 @@ def server_named() -> Iterator[None]:
         yield
     except httpx.TransportError:
         raise StageError(GONE) from None
+    except httpx.HTTPStatusError as error:
+        raise StageError(REFUSES.format(error.response.status_code)) from None

@@ -104,6 +104,16 @@ def test_a_server_that_goes_away_is_named(monkeypatch):
     assert gone.value.__suppress_context__
 
 
+def test_a_server_that_fails_is_named(monkeypatch):
+    """Its database is locked by others, say: 503, also after the client's own attempts."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    answer = httpx.Response(503, request=httpx.Request("POST", "http://127.0.0.1:9/api/task_runs"))
+    with pytest.raises(StageError, match=r"the Prefect server answers with an error \(HTTP 503\)") as failed:
+        with server_named():
+            answer.raise_for_status()
+    assert failed.value.__suppress_context__
+
+
 def wait_for_server(parent: int) -> int:
     for _ in range(600):
         for child in psutil.Process(parent).children(recursive=True):

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import httpx
 import psutil
 import pytest
 from backfills import write_dated
@@ -73,7 +72,7 @@ def test_deploying_again_changes_nothing_and_a_failed_run_is_told(up, heard):
     until(lambda: is_deployed(up), up)
     no_block = deploy(up, "--notify", "custom-webhook/ops")
     assert no_block.returncode == 2 and "notify: the server has no block custom-webhook/ops" in no_block.stderr
-    kind = httpx.get(f"{up.api}/block_types/slug/custom-webhook", timeout=30).json()["id"]
+    kind = asked(up, "block_types/slug/custom-webhook", method="GET")["id"]
     [schema] = asked(up, "block_schemas/filter", block_schemas={"block_type_id": {"any_": [kind]}})
     data = {"name": "ops", "url": url, "json_data": {"said": "{{subject}}|{{body}}"}}
     asked(up, "block_documents/", name="ops", block_type_id=kind, block_schema_id=schema["id"], data=data)
