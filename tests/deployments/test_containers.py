@@ -1,5 +1,7 @@
 """Images, compose file and Kubernetes example: linted and checked against their schemas; none is built or run here."""
 
+import json
+import os
 import re
 import shlex
 import subprocess
@@ -18,6 +20,7 @@ from tasks.inference.vllm_child import ServerSettings
 
 ROOT = Path(__file__).parents[2]
 CONTAINERS, KUBERNETES = ROOT / "deployments" / "containers", ROOT / "deployments" / "kubernetes"
+SERVER_VALUES = KUBERNETES / "helm" / "prefect-server.yaml"
 IMAGES = sorted(CONTAINERS.glob("*.Dockerfile"))
 DASK_OPERATOR = "dask-kubernetes==2026.3.0"
 CRD = "dask_kubernetes/operator/deployment/helm/dask-kubernetes-operator/crds/daskcluster.yaml"
@@ -73,7 +76,7 @@ def test_the_compose_file_fits_its_schema_and_a_broken_one_does_not(tmp_path: Pa
 def test_resources_fit_their_schemas_strictly() -> None:
     ours = [one for one in resources() if "dask.org" not in one["apiVersion"]]
     assert {one["kind"] for one in ours} == {
-        "CronJob", "NetworkPolicy", "PersistentVolumeClaim", "Service", "StatefulSet",
+        "CronJob", "Deployment", "Job", "NetworkPolicy", "PersistentVolumeClaim", "Service", "StatefulSet",
     }  # fmt: skip
     for one in ours:
         kubernetes_validate.validate(one, "1.37", strict=True)
@@ -93,9 +96,34 @@ def test_the_dask_cluster_fits_the_operators_schema(tmp_path: Path) -> None:
         jsonschema.validate(cluster, schema)
 
 
+def test_the_server_of_the_chart_is_the_locked_version_and_its_secrets_are_names() -> None:
+    values = yaml.safe_load(SERVER_VALUES.read_text())
+    (version,) = re.findall(r"^prefect==(\S+) ", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    assert values["global"]["prefect"]["image"]["prefectTag"].startswith(f"{version}-")
+    assert values["server"]["basicAuth"].keys() == {"enabled", "existingSecret"}
+    assert values["secret"] == {"create": False, "name": "privcert-prefect-database"}
+    named = {(one["kind"], one["metadata"]["name"]): one for one in resources()}
+    policy = named["NetworkPolicy", "privcert-prefect-server"]
+    assert policy["spec"]["podSelector"]["matchLabels"] == values["server"]["podLabels"]
+    (claim,) = [one["persistentVolumeClaim"]["claimName"] for one in values["server"]["extraVolumes"]]
+    assert ("PersistentVolumeClaim", claim) in named
+
+
+def test_the_values_fit_the_charts_schema() -> None:
+    """PRIVCERT_PREFECT_CHARTS: a folder with Prefect's charts, as `helm pull --untar` leaves them."""
+    if not (folder := os.environ.get("PRIVCERT_PREFECT_CHARTS")):
+        pytest.skip("PRIVCERT_PREFECT_CHARTS names no folder with Prefect's charts")
+    schema = json.loads((Path(folder) / "prefect-server" / "values.schema.json").read_text())
+    values = yaml.safe_load(SERVER_VALUES.read_text())
+    jsonschema.validate(values, schema)
+    values["server"]["unknown"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(values, schema)
+
+
 def test_nothing_private_is_in_an_example() -> None:
     """Parameters are paths, passwords come from secrets, and nothing is open to the outside."""
-    text = "\n".join(path.read_text() for path in [*KUBERNETES.glob("*.yaml"), CONTAINERS / "compose.yaml"])
+    text = "\n".join(path.read_text() for path in [*KUBERNETES.rglob("*.yaml"), CONTAINERS / "compose.yaml"])
     assert "password:" not in text.replace("log_password:", "").lower()
     assert not re.search(r"^\s+ports:\s*\[\"?\d", (CONTAINERS / "compose.yaml").read_text(), re.MULTILINE)
     assert "LoadBalancer" not in text and "NodePort" not in text
