@@ -27,7 +27,7 @@ import pytest  # noqa: E402
 from breaking.clock import moved_clock  # noqa: E402
 from breaking.faults import FAULTS, Fault  # noqa: E402
 from breaking.scene import CORPUS, DOMAIN, EPSILON, Ended, Left, NotHereError, Scene, copy_home, end, left  # noqa: E402
-from breaking.store import object_store  # noqa: E402
+from breaking.store import BreakableStore, object_store  # noqa: E402
 
 from tasks.corpora.synthetic import synthetic_reviews  # noqa: E402
 from tasks.ledger.log import ReleaseLog  # noqa: E402
@@ -36,7 +36,6 @@ from tasks.storage.atomic import write_table  # noqa: E402
 from tasks.storage.home import initialise_home, open_home  # noqa: E402
 from tests.machines import PREFECT, SCHEDULER, WORKERS, Machines, machines  # noqa: E402
 from tests.mounted import small_file_system  # noqa: E402
-from tests.object_store import ObjectStore  # noqa: E402
 from tests.postgresql_server import Server, find_binaries, running_server  # noqa: E402
 
 COLUMNS = (
@@ -77,7 +76,7 @@ class Stage:
     folder: Path
     machines: Machines
     postgresql: Server
-    store: ObjectStore | None
+    store: BreakableStore | None
     template: Path
     source: Path
     statements: int
@@ -103,7 +102,8 @@ class Stage:
         scene = Scene(self.machines, self.postgresql, home, url, self.source, self.statements)
         if fault.stored:
             scene.store = self.store
-            initialise_home(home, on_purpose=True, store=f"s3://{scene.s3.new_bucket()}/private")
+            scene.bucket = scene.s3.new_bucket()
+            initialise_home(home, on_purpose=True, store=f"s3://{scene.bucket}/private")
         os.environ["PRIVCERT_LOG_URL"] = url
         ReleaseLog(open_home(home)).set_cap(CORPUS, Decimal(EPSILON) * 4)  # room for a charge too many
         del os.environ["PRIVCERT_LOG_URL"]

@@ -4,7 +4,7 @@ usage: flow_overhead.py [--runs 5]
 
 Each measurement is a whole process: the audit, the same stages in order without an orchestrator, and an empty flow.
 The overhead is the audit's time beyond the bare stages, in empty flows. Prints medians over triples that ran one after
-the other, with and without a running server.
+the other, with and without a running server. The exit code is 1 where, with a server, it is more than LIMIT.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+LIMIT = 1.5  # empty flows
 EMPTY = "from prefect import flow\n@flow(persist_result=False)\ndef empty() -> None: ...\nempty()\n"
 BARE = """
 import sys
@@ -43,7 +44,8 @@ def main() -> None:
         environment = quiet(root)
         report("without a server", compare(root, audit, environment, runs))
         with server(root) as url:
-            report("with a server", compare(root, audit, environment | {"PREFECT_API_URL": url}, runs))
+            overhead = report("with a server", compare(root, audit, environment | {"PREFECT_API_URL": url}, runs))
+    sys.exit(overhead > LIMIT)
 
 
 def prepare(root: Path) -> list[str]:
@@ -105,20 +107,23 @@ def server(root: Path) -> Iterator[str]:
                 break
             except OSError:
                 time.sleep(0.5)
+        else:
+            sys.exit("the Prefect server does not answer")
         yield f"http://127.0.0.1:{port}/api"
     finally:
         process.terminate()
         process.wait()
 
 
-def report(title: str, triples: list[tuple[float, float, float]]) -> None:
-    """Medians, and the overhead in empty flows."""
+def report(title: str, triples: list[tuple[float, float, float]]) -> float:
+    """Print medians; the overhead in empty flows."""
     audit, bare, empty = (statistics.median(column) for column in zip(*triples, strict=True))
     overhead = statistics.median((whole - stages) / nothing for whole, stages, nothing in triples)
     print(
         f"{title}: warm audit {audit:.1f} s, its stages alone {bare:.1f} s, empty flow {empty:.1f} s; "
         f"overhead {overhead:.2f} empty flows"
     )
+    return overhead
 
 
 if __name__ == "__main__":

@@ -1,28 +1,28 @@
 """What an audit past one machine takes: arithmetic from measured rates, and a simulation of its scheduling.
 
-    python benchmarks/scale_plan.py [--records 100000000] [--statements 1000] [--workers 64] [--rate 5000] [--json]
+    python benchmarks/scale_plan.py [--records 100000000] [--statements 1000] [--workers 64] [--rate 5000]
+        [--price-per-hour 2.5] [--json]
 
 Measured here, in this run: the driver's seconds and bytes for a chunk (the product's own plan, pickled as Dask sends
 it), and the seconds of one release. Given: --rate, pairs per second of one worker, as `privcert models check` or
 `benchmarks/gpu_throughput.py` measures it on the worker's machine; nothing here was measured on a GPU.
-Simulated: workers of unlike speed that die now and then and lose the chunk in flight, one driver that hands out chunks.
+Simulated: one driver that hands out the chunks of one partition after the other, workers of unlike speed, some of them
+very slow, chunks that stall, deaths that lose the chunk in flight. --price-per-hour: of one worker; no price is ours.
 """
 
 import argparse
 import json
 import math
 import pickle
-import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import simpy
 from release_log import open_log, question, seconds
+from scaling.simulation import Cluster, simulate
 
 from schemas.statements import Statement
 from tasks.support.bits import full, width_of
@@ -34,7 +34,7 @@ from tasks.support.texts import KEY_BYTES
 
 INDEX_BYTES = KEY_BYTES + 3 * 8 + 8 + 8  # of a record in VersionTexts: key, place, text, unit
 SORTING = 2  # np.unique holds the keys and the places twice while it sorts
-SIMULATED_CHUNKS = 100_000  # enough for a stretch of the run; the rest of it is alike
+SIMULATED_CHUNKS = 100_000  # enough partitions to make up so many; the others are alike
 SUBMIT_SECONDS = 0.003  # of a chunk through Dask's scheduler: 2 to 4 ms, docs/scale.md
 
 
@@ -56,27 +56,6 @@ class Job:
     def pairs(self) -> int:
         """Pairs that a model answers."""
         return self.texts * self.statements
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """workers: each answers `rate` pairs/s times a lognormal factor with deviation `unlike` of its logarithm.
-
-    chunk_seconds: what a chunk should last. hours_between_deaths: of one worker, exponential. restart_seconds: until it
-    scores again, loading of the model included.
-    """
-
-    workers: int
-    rate: float
-    unlike: float
-    chunk_seconds: float
-    hours_between_deaths: float
-    restart_seconds: float
-
-    @property
-    def chunk_pairs(self) -> int:
-        """Pairs of one chunk."""
-        return max(1, round(self.rate * self.chunk_seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,69 +97,33 @@ def measure_release(statements: int, rounds: int = 4) -> float:
     return statistics.median(taken[1:])
 
 
-@dataclass(slots=True)
-class Simulated:
-    """What a stretch of the run did: chunks lost, seconds of the driver, of the whole."""
-
-    lost: int = 0
-    driver_seconds: float = 0.0
-    wall_seconds: float = 0.0
-
-
-def simulate(cluster: Cluster, driver: Driver, chunks: int, seed: int) -> Simulated:
-    """Workers ask the one driver for a chunk, score it, and now and then die with it; a lost chunk is done again."""
-    environment, rng, found = simpy.Environment(), random.Random(seed), Simulated()
-    desk, left = simpy.Resource(environment), [chunks]
-
-    def work(speed: float) -> Iterator[simpy.Event]:
-        until_death = rng.expovariate(1 / (cluster.hours_between_deaths * 3600))
-        while left[0] > 0:
-            with desk.request() as turn:
-                yield turn
-                if left[0] <= 0:
-                    return
-                left[0] -= 1
-                found.driver_seconds += driver.seconds
-                yield environment.timeout(driver.seconds)
-            lasts = cluster.chunk_seconds / speed
-            if lasts > until_death:
-                yield environment.timeout(until_death + cluster.restart_seconds)
-                left[0] += 1
-                found.lost += 1
-                until_death = rng.expovariate(1 / (cluster.hours_between_deaths * 3600))
-                continue
-            yield environment.timeout(lasts)
-            until_death -= lasts
-
-    for _ in range(cluster.workers):
-        environment.process(work(rng.lognormvariate(-(cluster.unlike**2) / 2, cluster.unlike)))
-    environment.run()
-    found.wall_seconds = environment.now
-    return found
-
-
 def gigabytes(count: float) -> float:
     """10^9 bytes."""
     return round(count / 1e9, 1)
 
 
-def plan_of(job: Job, cluster: Cluster, partitions: int, seed: int) -> dict[str, float]:
-    """All figures of one plan; hours are wall time, of scoring alone."""
+def plan_of(job: Job, cluster: Cluster, partitions: int, price: float, seed: int) -> dict[str, float]:
+    """All figures of one plan; hours are wall time, of scoring alone. price: of one worker and hour."""
     driver, release_seconds = measure_driver(job, cluster.chunk_pairs), measure_release(job.statements)
     chunks = math.ceil(job.pairs / cluster.chunk_pairs)
-    part = min(chunks, max(SIMULATED_CHUNKS, 50 * cluster.workers))
-    seen = simulate(cluster, driver, part, seed)
-    ideal_hours = job.pairs / cluster.rate / cluster.workers / 3600
+    each = math.ceil(chunks / partitions)
+    taken = min(partitions, max(1, SIMULATED_CHUNKS // each))
+    seen = simulate(cluster, driver.seconds, [each] * taken, seed)
+    ideal_hours, hours = (
+        job.pairs / cluster.rate / cluster.workers / 3600,
+        seen.wall_seconds * partitions / taken / 3600,
+    )
     bitmap = width_of(job.statements) * job.texts
     return {
         "pairs": job.pairs,
         "worker_hours": round(job.pairs / cluster.rate / 3600),
         "ideal_hours": round(ideal_hours, 1),
-        "simulated_hours": round(seen.wall_seconds * chunks / part / 3600, 1),
-        "efficiency": round(ideal_hours * 3600 * part / chunks / seen.wall_seconds, 3),
+        "simulated_hours": round(hours, 1),
+        "efficiency": round(ideal_hours / hours, 3),
+        "cost": round(hours * cluster.workers * price),
         "chunks": chunks,
         "chunk_seconds": cluster.chunk_seconds,
-        "chunks_scored_again": round(seen.lost * chunks / part),
+        "chunks_scored_again": round(seen.lost * partitions / taken),
         "driver_busy_share": round(seen.driver_seconds / seen.wall_seconds, 3),
         "driver_ms_a_chunk": round(1000 * driver.seconds, 2),
         "most_workers_of_one_driver": math.floor(cluster.chunk_seconds / driver.seconds),
@@ -205,17 +148,21 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=64)
     parser.add_argument("--rate", type=float, default=5000.0, help="Pairs per second of one worker.")
     parser.add_argument("--unlike", type=float, default=0.15)
-    parser.add_argument("--chunk-seconds", type=float, help="Default: as the product chooses for all that is to do.")
+    parser.add_argument("--chunk-seconds", type=float, help="Default: as the product chooses for one partition.")
     parser.add_argument("--hours-between-deaths", type=float, default=100.0)
     parser.add_argument("--restart-seconds", type=float, default=180.0)
+    parser.add_argument("--slow", type=int, default=0, help="Workers with a tenth of their speed.")
+    parser.add_argument("--stalled", type=float, default=0.0, help="Share of the chunks that last ten times as long.")
+    parser.add_argument("--price-per-hour", type=float, default=0.0, help="Of one worker, in any currency.")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     job = Job(asked.records, asked.statements, asked.distinct, asked.text_bytes)
-    lasts = asked.chunk_seconds or chunk_seconds(job.pairs / asked.rate)
+    lasts = asked.chunk_seconds or chunk_seconds(job.pairs / asked.partitions / asked.rate)
     deaths = asked.hours_between_deaths, asked.restart_seconds
-    cluster = Cluster(asked.workers, asked.rate, asked.unlike, lasts, *deaths)
-    found = plan_of(job, cluster, asked.partitions, asked.seed)
+    stragglers = {"slow": asked.slow, "stalled": asked.stalled}
+    cluster = Cluster(asked.workers, asked.rate, asked.unlike, lasts, *deaths, **stragglers)
+    found = plan_of(job, cluster, asked.partitions, asked.price_per_hour, asked.seed)
     if asked.json:
         print(json.dumps({"job": asdict(job), "cluster": asdict(cluster), "plan": found}))
         return

@@ -5,7 +5,8 @@ usage: soak.py [--records 1000000] [--statements 100] [--audits 20] [--audited-r
 Everything is a process of its own, as in operation: Prefect server, Dask scheduler, two Dask workers, and one
 `privcert audit` each time. Records are synthetic and all different, the model is `keyword`. Peak memory is what the
 kernel says of each process (VmHWM). The second part prints what the long-running processes hold after each audit, and
-the peak of each audit's driver: flat where the mean of the last five is that of audits 6 to 10, within a few percent.
+the peak of each audit's driver: flat where the mean of the last five is at most GROWTH times that of audits 6 to 10,
+else the exit code is 1.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 import psutil
 
 SEED = 20260101
+GROWTH = 1.05
 BLOCK = 20_000  # authors generated at a time
 MEBIBYTE = 1 << 20
 PRIVCERT = str(Path(sys.executable).parent / "privcert")
@@ -41,7 +43,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         whole(Path(folder), asked.records, asked.statements)
         if asked.audits:
-            one_after_the_other(Path(folder), asked.audited_records, asked.statements, asked.audits)
+            is_flat = one_after_the_other(Path(folder), asked.audited_records, asked.statements, asked.audits)
+            sys.exit(not is_flat)
 
 
 def whole(root: Path, records: int, statements: int) -> None:
@@ -61,8 +64,11 @@ def whole(root: Path, records: int, statements: int) -> None:
     print(f"the same command again, sealed: {again:,.0f} s")
 
 
-def one_after_the_other(root: Path, records: int, statements: int, audits: int) -> None:
-    """Audits of new records each time, each a corpus of its own, beside one server and one cluster that stay."""
+def one_after_the_other(root: Path, records: int, statements: int, audits: int) -> bool:
+    """Audits of new records each time, each a corpus of its own, beside one server and one cluster that stay.
+
+    Whether no process grew; too few audits say nothing of it.
+    """
     from tasks.cluster.local import start_dask, start_server
     from tasks.cluster.services import free_port, services
 
@@ -82,10 +88,16 @@ def one_after_the_other(root: Path, records: int, statements: int, audits: int) 
                 held.setdefault(name, []).append(bytes_ / MEBIBYTE)
             now = ", ".join(f"{name} {values[-1]:,.0f}" for name, values in held.items())
             print(f"  {number + 1:>3}: {seconds:5.1f} s; {now}", flush=True)
-    for name, values in held.items():
-        if len(values) >= 15:
-            ratio = statistics.mean(values[-5:]) / statistics.mean(values[5:10])
-            print(f"  {name:<32} audits {len(values) - 4} to {len(values)} over audits 6 to 10: {ratio:.3f}")
+    if audits < 15:
+        return True
+    ratios = {
+        name: statistics.mean(values[-5:]) / statistics.mean(values[5:10])
+        for name, values in held.items()
+        if len(values) == audits
+    }
+    for name, ratio in ratios.items():
+        print(f"  {name:<32} audits {audits - 4} to {audits} over audits 6 to 10: {ratio:.3f}")
+    return max(ratios.values()) <= GROWTH
 
 
 def write_corpus(path: Path, records: int, seed: int = SEED) -> int:

@@ -11,6 +11,7 @@ from breaking.scene import Ended, Scene, end
 from tests.machines import PREFECT, SCHEDULER, WORKERS
 from tests.relayed_log import LogRelay, Moment
 
+_HANG_SECONDS = 20.0
 _AWAY_SECONDS = 5.0  # between a kill and the restart, while the command runs on
 
 
@@ -133,6 +134,26 @@ def store(stage: str, *, comes_back: bool) -> Callable[[Scene], Ended]:
     return fault
 
 
+def store_hangs(scene: Scene) -> Ended:
+    """The S3 server takes connections, and answers nothing for a while."""
+    process = scene.begin()
+    scene.until_scoring(process)
+    scene.s3.signal(signal.SIGSTOP)
+    time.sleep(_HANG_SECONDS)
+    scene.s3.signal(signal.SIGCONT)
+    return end(process)
+
+
+def store_loses_all(scene: Scene) -> Ended:
+    """The S3 server is killed with all it holds, and back, with an empty bucket of the same name."""
+    process, bucket = scene.begin(), scene.bucket
+    scene.until_scoring(process)
+    scene.s3.signal(signal.SIGKILL)
+    scene.s3.begin()
+    scene.s3.files().mkdir(bucket)
+    return end(process)
+
+
 def driver(number: signal.Signals) -> Callable[[Scene], Ended]:
     """The command itself gets a signal while it scores."""
 
@@ -194,6 +215,8 @@ FAULTS = (
     Fault("S3 server stopped, started again", "scoring", store("score", comes_back=True), stored=True),
     Fault("S3 server stopped", "scoring", store("score", comes_back=False), stored=True),
     Fault("S3 server stopped", "certification", store("certify", comes_back=False), stored=True),
+    Fault("S3 server hangs", "scoring", store_hangs, stored=True),
+    Fault("S3 server killed, back empty", "scoring", store_loses_all, stored=True),
     Fault("driver killed", "scoring", driver(signal.SIGKILL)),
     Fault("driver interrupted", "scoring", driver(signal.SIGINT)),
     Fault("driver terminated", "scoring", driver(signal.SIGTERM)),

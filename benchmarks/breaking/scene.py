@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from breaking.store import BreakableStore
 from schemas.audit import UnitSupport
 from schemas.statements import Statement
 from tasks.ledger.log import ReleaseLog
@@ -26,7 +27,6 @@ from tasks.support.cache import ScoreCache
 from tasks.support.counts import support_counts
 from tasks.support.texts import index_texts
 from tests.machines import Machines
-from tests.object_store import ObjectStore
 from tests.postgresql_server import Server
 
 PRIVCERT = str(Path(sys.executable).parent / "privcert")
@@ -53,7 +53,7 @@ class Ended(NamedTuple):
 class Scene:
     """machines, postgresql, store: what a fault may break. home: a copy of one and the same; url: of its log.
 
-    store: keeps the home's records and verdicts; None where they lie in the home.
+    store: keeps the home's records and verdicts in this bucket; None where they lie in the home.
     """
 
     machines: Machines
@@ -62,10 +62,11 @@ class Scene:
     url: str
     source: Path
     statements: int
-    store: ObjectStore | None = None
+    store: BreakableStore | None = None
+    bucket: str = ""
 
     @property
-    def s3(self) -> ObjectStore:
+    def s3(self) -> BreakableStore:
         """The store of a scene that has one."""
         if self.store is None:
             raise NotHereError("no S3 server (moto, s3fs)")

@@ -19,6 +19,7 @@ from tasks.ledger.designs import total_loss
 from tasks.ledger.export import certificate, write_certificate
 from tasks.ledger.foreseen import Foreseen, Need, needs_of
 from tasks.ledger.lineages import Lineage, lineages
+from tasks.ledger.place import check_place, is_remembered, remember_place
 from tasks.ledger.projection import project
 from tasks.ledger.question import Question, RegisteredPartition
 from tasks.ledger.sealing import Sealed
@@ -33,10 +34,13 @@ class ReleaseLog:
     """One log: what was registered, what it may cost, what was answered. Every method is one transaction."""
 
     def __init__(self, home: Home) -> None:
-        """Open the log of this home, or make it. Raises UserError when it belongs to another home."""
+        """Open the log of this home, or make it. Raises UserError when it is another home's, or in another place."""
+        check_place(home)
         self._home = home
         self._engine = open_engine(home.log_url)
         _create(self._engine, home)
+        if not is_remembered(home) and not self._is_behind():  # one that lost its log, or names another, keeps none
+            remember_place(home)
 
     def register(
         self,
@@ -164,8 +168,9 @@ class ReleaseLog:
             budget.set_cap(connection, account, cap, reason)
 
     def budget_lines(self) -> list[budget.Line]:
-        """Every account: cap, spent, left."""
+        """Every account: cap, spent, left. Raises UserError where the log is behind its releases."""
         with reading(self._engine) as connection:
+            chain.check_witness(connection, self._home)
             return budget.lines(connection)
 
     def accept_gap(
@@ -230,6 +235,12 @@ class ReleaseLog:
         self._tell_release_zone()
         with reading(self._engine) as connection:
             return write_certificate(connection, self._home, release_key, theta)
+
+    def _is_behind(self) -> bool:
+        """Does the release zone know more than this log?"""
+        known = chain.read_witness(self._home)
+        with reading(self._engine) as connection:
+            return chain.is_missing(connection, known)
 
     def _tell_release_zone(self) -> None:
         """Make the release zone know a head that is at least as new as everything read so far."""
