@@ -65,7 +65,11 @@ class Way:
                 client, _ = listening.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self.target))
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:  # it was killed: refused here too, and asked again for the next one
+                client.close()
+                continue
             self._open += [client, server]
             for ends in ((client, server, True), (server, client, False)):
                 threading.Thread(target=self._pass_on, args=ends, daemon=True).start()

@@ -20,7 +20,8 @@ class Fault:
     """name: what breaks. stage: when. first: the audit that meets it.
 
     clock_seconds: how far the wall clock of the same command is off afterwards. disk_megabytes: of a small disk for the
-    home. stored: records and verdicts lie on an S3 server.
+    home. stored: records and verdicts lie on an S3 server. is_final: what broke is not mended, so the same command must
+    refuse, and have charged nothing.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Fault:
     clock_seconds: int = 0
     disk_megabytes: int | None = None
     stored: bool = False
+    is_final: bool = False
 
 
 def nothing(scene: Scene) -> Ended:
@@ -216,7 +218,7 @@ FAULTS = (
     Fault("S3 server stopped", "scoring", store("score", comes_back=False), stored=True),
     Fault("S3 server stopped", "certification", store("certify", comes_back=False), stored=True),
     Fault("S3 server hangs", "scoring", store_hangs, stored=True),
-    Fault("S3 server killed, back empty", "scoring", store_loses_all, stored=True),
+    Fault("S3 server killed, back empty", "scoring", store_loses_all, stored=True, is_final=True),
     Fault("driver killed", "scoring", driver(signal.SIGKILL)),
     Fault("driver interrupted", "scoring", driver(signal.SIGINT)),
     Fault("driver terminated", "scoring", driver(signal.SIGTERM)),
