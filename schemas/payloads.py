@@ -1,6 +1,6 @@
 """A sealed payload: the question, its public description and its answer. Numbers are integers or exact text."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class PartitionFields(TypedDict):
@@ -92,10 +92,15 @@ class AnswerFields(TypedDict):
 
 
 class Payload(TypedDict):
-    """What is sealed."""
+    """What is sealed.
+
+    product: its name and version. code_digest: SHA-256, hex, of the code that drew the answer; the release key does not
+    depend on it. Payloads of earlier versions lack it.
+    """
 
     format: str
     product: str
+    code_digest: NotRequired[str]
     question: QuestionFields
     described: DescribedFields
     charge: LossFields

@@ -23,11 +23,28 @@ class Server:
     folder: Path
     user: str
 
-    def create_database(self, name: str) -> str:
-        """The URL of a new, empty database."""
-        with psycopg.connect(host=str(self.folder), user=self.user, dbname="postgres", autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"')
-        return f"postgresql+psycopg://{self.user}@/{name}?host={self.folder}"
+    def create_database(self, name: str, isolation: str | None = None) -> str:
+        """The URL of a new, empty database. isolation: of its transactions, where they do not say their own."""
+        self.execute(f'CREATE DATABASE "{name}"')
+        if isolation is not None:
+            self.execute(f"ALTER DATABASE \"{name}\" SET default_transaction_isolation = '{isolation}'")
+        return self._url(name)
+
+    def empty_database(self, name: str, isolation: str | None = None) -> str:
+        """The same of a database that is emptied where it is there: much cheaper than another one."""
+        if not self.execute(f"SELECT 1 FROM pg_database WHERE datname = '{name}'"):
+            return self.create_database(name, isolation)
+        self.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public", name)
+        return self._url(name)
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """As the server's owner, outside any transaction; its rows."""
+        with psycopg.connect(host=str(self.folder), user=self.user, dbname=database, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def _url(self, database: str) -> str:
+        return f"postgresql+psycopg://{self.user}@/{database}?host={self.folder}"
 
     def stop(self) -> None:
         self.control("stop", "-m", "immediate")

@@ -17,6 +17,10 @@ from tasks.ledger.tables import CAP, CORPUS
 from tasks.privacy.accounting import NOTHING, Composition, CompositionError, Loss, amounts, pure_loss
 
 
+class NoCapError(UserError):
+    """Private data on an account that no cap was set for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cap:
     """What an account may lose in all. Of `limit` only the parts that the composition counts are meant."""
@@ -142,7 +146,7 @@ def read_cap(connection: Connection, account: str) -> Cap | None:
 def check_countable(connection: Connection, account: str, visibility: str, loss: Loss) -> None:
     """Refuse what the account can never be charged: no cap on private data, or it does not count such a loss."""
     if read_cap(connection, account) is None and visibility == "private":
-        raise UserError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
+        raise NoCapError(f"no cap: set one on purpose, `privcert budget set {account} --epsilon E`")
     check_composition(connection, account, loss)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -29,11 +29,17 @@ def open_engine(url: str) -> Engine:
     Raises LogUnavailableError when the file cannot be opened for writing, UserError for another kind of URL.
     """
     try:
-        engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
-    except (ArgumentError, ImportError):  # its text may hold a password
+        place = make_url(url)
+        if place.get_backend_name() == "sqlite":
+            _check_file_url(place)
+        engine = create_engine(place, poolclass=NullPool, hide_parameters=True)
+        if engine.dialect.name == "postgresql":
+            # whatever the database's own default: see `locked`
+            engine = engine.execution_options(isolation_level="READ COMMITTED")
+        engine.dialect.create_connect_args(engine.url)
+    except (ArgumentError, ImportError, ValueError, TypeError):  # its text may hold a password
         raise _wrong_url() from None
-    on_file = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
-    if not on_file and engine.dialect.name != "postgresql":
+    if engine.dialect.name not in ("sqlite", "postgresql") or engine.dialect.is_async:
         raise _wrong_url()
     if engine.dialect.name == "sqlite":
         _create_private_file(engine)
@@ -45,11 +51,14 @@ def open_engine(url: str) -> Engine:
 def locked(engine: Engine) -> Iterator[Connection]:
     """The one write transaction: lock first, commit at the end, roll back on any error.
 
-    SQLite: BEGIN IMMEDIATE. PostgreSQL: the head row FOR UPDATE, which every writer takes first.
+    SQLite: BEGIN IMMEDIATE. PostgreSQL: the head row FOR UPDATE, which every writer takes first, at READ COMMITTED:
+    each statement after the lock sees all that was committed when it began, which is everything before this writer and
+    nothing beside it. So a check and the write that rests on it read the same log, whichever tables they are about. At
+    a higher level the view would be that of the moment before the wait, and whoever waited would fail.
     Raises LogUnavailableError when the log is locked for longer than two minutes, read-only, or the disk is full.
     """
     crash_point("before_lock")
-    with _reasons(), engine.connect() as connection:
+    with _reasons(), _connected(engine) as connection:
         _lock(connection)
         crash_point("after_lock")
         yield connection
@@ -61,7 +70,7 @@ def locked(engine: Engine) -> Iterator[Connection]:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """One consistent view of the whole log, as it is at the first SELECT; no lock. Raises LogUnavailableError."""
-    with _reasons(), engine.connect() as connection:
+    with _reasons(), _connected(engine) as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN")
         else:
@@ -71,11 +80,15 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def creating(engine: Engine) -> Iterator[Connection]:
-    """A transaction that makes the tables, one process at a time. Raises LogUnavailableError."""
-    with _reasons(), engine.connect() as connection:
+    """A transaction that makes the tables, one process at a time. Raises LogUnavailableError.
+
+    PostgreSQL: at READ COMMITTED, as in `locked`; there is no head row to lock yet.
+    """
+    with _reasons(), _connected(engine) as connection:
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
+            _limit_wait(connection)
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7264155)")
         yield connection
         connection.commit()
@@ -103,7 +116,13 @@ def _lock(connection: Connection) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
+        _limit_wait(connection)
         connection.execute(select(HEAD.c.one).with_for_update())
+
+
+def _limit_wait(connection: Connection) -> None:
+    """A PostgreSQL server waits for a lock for ever unless told otherwise; SQLite is told when it is connected to."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
 
 
 def _configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
@@ -129,6 +148,25 @@ def _use_wal(cursor: DBAPICursor) -> None:
             return
 
 
+def _connected(engine: Engine) -> Connection:
+    """An open connection. Raises UserError for an option of the URL that the driver does not know or cannot read."""
+    try:
+        return engine.connect()
+    except ProgrammingError:  # before any statement; its text quotes the option
+        raise _wrong_url() from None
+
+
+def _check_file_url(url: URL) -> None:
+    # of a file SQLAlchemy ignores an option that it does not know
+    if url.query or url.database in (None, "", ":memory:") or "\0" in str(url.database):
+        raise _wrong_url()
+    if not Path(str(url.database)).is_absolute():
+        raise UserError(
+            "PRIVCERT_LOG_URL: the path of a SQLite file starts at the root, with four slashes: sqlite:////PATH; "
+            "a relative one would be another log, and another count of what was spent, in every folder"
+        )
+
+
 def _create_private_file(engine: Engine) -> None:
     path = Path(str(engine.url.database))
     try:
@@ -139,7 +177,8 @@ def _create_private_file(engine: Engine) -> None:
 
 def _wrong_url() -> UserError:
     return UserError(
-        "PRIVCERT_LOG_URL: write sqlite:////PATH or postgresql+psycopg://HOST/DATABASE (the extra privcert[postgresql])"
+        "PRIVCERT_LOG_URL: write sqlite:////PATH or postgresql+psycopg://HOST/DATABASE (the extra "
+        "privcert[postgresql]), with no option after it that the driver does not know"
     )
 
 

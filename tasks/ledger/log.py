@@ -76,15 +76,37 @@ class ReleaseLog:
             chain.check_witness(connection, self._home)
             registration.check_corpus(connection, self._home, settings)
 
+    def check_partitions(
+        self,
+        settings: CorpusSettings,
+        staged: Sequence[registration.Staged],
+        beside: Sequence[tuple[CorpusSettings, Sequence[registration.Staged]]] = (),
+    ) -> None:
+        """Refuse what registering these would refuse after those of `beside`; nothing is written. Raises UserError."""
+        with reading(self._engine) as connection:
+            registration.check_partitions(connection, self._home, settings, staged, beside)
+
     def check_countable(self, account: str, visibility: str, loss: Loss) -> None:
         """Refuse, before anything is registered, an audit that the account has no cap for or can never count."""
         with reading(self._engine) as connection:
             budget.check_countable(connection, account, visibility, loss)
 
+    def check_not_behind(self) -> None:
+        """Refuse a log that is older than its own releases. Raises UserError that says how to accept the gap."""
+        known = chain.read_witness(self._home)
+        with reading(self._engine) as connection:
+            chain.check_known(connection, known)
+
     def partitions(self, corpus: str) -> list[RegisteredPartition]:
         """The newest version of every partition of the corpus; empty when it is unknown."""
         with reading(self._engine) as connection:
             return registration.latest_partitions(connection, corpus)
+
+    def content_key(self, version: str) -> bytes:
+        """Keyed hash of the records that were registered as this version, 32 bytes (see tasks/corpora/contents.py)."""
+        with reading(self._engine) as connection:
+            asked = select(PARTITION.c.content_key).where(PARTITION.c.version == version)
+            return bytes(connection.execute(asked).scalar_one())
 
     def has_released(self, corpus: str) -> bool:
         """Was anything ever released about this corpus?"""
@@ -206,6 +228,12 @@ class ReleaseLog:
             projection = project(connection)
         self._tell_release_zone()  # before anything of the projection is published
         return projection
+
+    def chain_hashes(self) -> list[str]:
+        """The hash before the first entry, then that of each entry: the last one is the head."""
+        with reading(self._engine) as connection:
+            ledger_id = connection.execute(select(HEAD.c.ledger_id)).scalar_one()
+            return [chain.genesis(ledger_id), *(entry.hash for entry in chain.entries(connection))]
 
     def payload(self, release_key: str) -> Payload:
         """A sealed payload. Raises UserError for an unknown release."""

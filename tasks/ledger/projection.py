@@ -12,6 +12,7 @@ from schemas.releases import BUDGETS, CERTIFICATES, CHARGES, RELEASES, THRESHOLD
 from schemas.rounding import double_at_most
 from tasks.ledger.budget import Line, lines
 from tasks.ledger.canonical import canonical, digest
+from tasks.ledger.charges import EVERYTHING, is_pooled
 from tasks.ledger.tables import CHARGE, ENTRY, HEAD, RELEASE, THRESHOLD
 from tasks.privacy.thresholds import threshold_units
 
@@ -120,16 +121,21 @@ def _thresholds(connection: Connection, payloads: list[Payload]) -> list[dict[st
 
 
 def _charges(connection: Connection) -> list[dict[str, object]]:
-    rows = connection.execute(
-        select(CHARGE, ENTRY.c.day, ENTRY.c.kind)
-        .join(ENTRY, ENTRY.c.sequence == CHARGE.c.sequence)
-        .order_by(CHARGE.c.sequence, CHARGE.c.account)
-    ).mappings()
+    rows = (
+        connection.execute(
+            select(CHARGE, ENTRY.c.day, ENTRY.c.kind)
+            .join(ENTRY, ENTRY.c.sequence == CHARGE.c.sequence)
+            .order_by(CHARGE.c.sequence, CHARGE.c.account)
+        )
+        .mappings()
+        .all()
+    )
+    pooled = {account for account in {row["account"] for row in rows} if is_pooled(connection, account)}
     return [
         {
             "sequence": row["sequence"],
             "account": row["account"],
-            "ledger_line": row["partition"],
+            "ledger_line": EVERYTHING if row["account"] in pooled else row["partition"],  # as the account's lines
             "kind": row["kind"],
             "release_key": row["release_key"],
             **{part: row[part] for part in LOSS_PARTS},

@@ -113,15 +113,29 @@ def register_partitions(
     Gives staged folders their place, corpora/CORPUS/VERSION, once nothing is refused. Raises UserError for
     changed content without `replace`, and for units, records or texts that another partition or corpus has.
     """
-    new = new_parts(connection, settings, staged)
     if seen is not None:
-        _check_seen(connection, settings, new, seen)
-    _check_units(connection, home, settings, new)
-    _check_list(connection, home, settings, new)
-    _check_membership(connection, home, settings, new)
-    for part in new:
+        _check_seen(connection, settings, new_parts(connection, settings, staged), seen)
+    for part in check_partitions(connection, home, settings, staged):
         _add_version(connection, settings, part, folders)
     return [_registered(connection, _latest_required(connection, settings.corpus, part.key)) for part in staged]
+
+
+def check_partitions(
+    connection: Connection,
+    home: Home,
+    settings: CorpusSettings,
+    staged: Sequence[Staged],
+    beside: Sequence[tuple[CorpusSettings, Sequence[Staged]]] = (),
+) -> list[Staged]:
+    """What registering would make a version of; read-only. Raises UserError as `register_partitions` does.
+
+    beside: other corpora that would be registered before, as they were staged.
+    """
+    new = new_parts(connection, settings, staged)
+    _check_units(connection, home, settings, new)
+    _check_list(connection, home, settings, new)
+    _check_membership(connection, home, settings, new, beside)
+    return new
 
 
 def new_parts(connection: Connection, settings: CorpusSettings, staged: Sequence[Staged]) -> list[Staged]:
@@ -232,11 +246,17 @@ def _versions(connection: Connection, home: Home, settings: CorpusSettings) -> d
     return found
 
 
-def _check_membership(connection: Connection, home: Home, settings: CorpusSettings, new: Sequence[Staged]) -> None:
+def _check_membership(
+    connection: Connection,
+    home: Home,
+    settings: CorpusSettings,
+    new: Sequence[Staged],
+    beside: Sequence[tuple[CorpusSettings, Sequence[Staged]]],
+) -> None:
     """What another corpus is charged for, or publishes without a charge, is not asked about anew."""
     if not new:
         return
-    private, public, by_unit = _other_corpora(connection, home, settings)
+    private, public, by_unit = _other_corpora(connection, home, settings, beside)
     folders = [part.path for part in new]
     # partitions of a list have a cap each, so one of them may not be a copy; those of a grid add up
     lots = [folders] if settings.units_recur else [[folder] for folder in folders]
@@ -262,7 +282,10 @@ def _shares_content(new: Sequence[Path], lots: Sequence[Sequence[Path]], corpora
 
 
 def _other_corpora(
-    connection: Connection, home: Home, settings: CorpusSettings
+    connection: Connection,
+    home: Home,
+    settings: CorpusSettings,
+    beside: Sequence[tuple[CorpusSettings, Sequence[Staged]]],
 ) -> tuple[list[list[AnyPath]], list[list[AnyPath]], list[AnyPath]]:
     """Folders by corpus: private ones on other accounts, public and synthetic ones; and the private with units."""
     rows = connection.execute(
@@ -278,6 +301,12 @@ def _other_corpora(
         (private if is_private else public).setdefault(row.corpus, []).append(folder)
         if is_private and json.loads(row.scheme)["unit"] != RECORD:
             by_unit.append(folder)
+    for other, staged in beside:
+        if other.account_name == settings.account_name:
+            continue
+        folders, is_private = [part.path for part in staged], other.visibility is Visibility.PRIVATE
+        (private if is_private else public).setdefault(other.corpus, []).extend(folders)
+        by_unit += folders if is_private and other.unit is not None else []
     return list(private.values()), list(public.values()), by_unit
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, insert, select
 
 from schemas.errors import UserError
 from schemas.payloads import Payload
+from tasks.cluster.code import product_digest
 from tasks.ledger.amounts import loss_fields
 from tasks.ledger.answers import Prepared, draw_answer
 from tasks.ledger.budget import check_affordable, check_composition
@@ -26,6 +27,7 @@ from tasks.storage.crash import crash_point
 from tasks.storage.home import Home
 
 FORMAT = "privcert-release/1"
+CODE_DIGEST = product_digest()  # now: files may be replaced under a process that runs for hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def _draw_and_write(connection: Connection, prepared: Prepared, counts: Sequence
     payload: Payload = {
         "format": FORMAT,
         "product": f"privcert {version('privcert')}",
+        "code_digest": CODE_DIGEST,
         "question": question.defining(),
         "described": question.described(),
         "charge": loss_fields(loss),

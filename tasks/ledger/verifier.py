@@ -267,6 +267,8 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     ),
     "gap entry": _object("reason", lost_sequence=_is_whole, lost_hash=_digits(64), **_MAYBE_AMOUNTS),
 }
+# What an earlier version did not write.
+_LATER: dict[str, dict[str, Shape]] = {"payload": {"code_digest": _digits(64)}}
 
 
 def _has_shape(shape: Shape, value: object, name: str = "") -> bool:
@@ -276,9 +278,10 @@ def _has_shape(shape: Shape, value: object, name: str = "") -> bool:
         return all(_has_shape(shape[0], inner, name) for inner in cast("list[object]", value))
     if isinstance(shape, str):
         _require(isinstance(value, dict), f"format: the {shape} is not an object")
-        part, expected = cast(Document, value), _SHAPES[shape]
-        missing = sorted(set(expected) - set(part))
+        part, required = cast(Document, value), _SHAPES[shape]
+        missing = sorted(set(required) - set(part))
         _require(not missing, f"format: the {shape} lacks {', '.join(missing)}")
+        expected = required | {key: inner for key, inner in _LATER.get(shape, {}).items() if key in part}
         _require(set(part) <= set(expected), f"format: the {shape} has unknown keys")
         return all(_has_shape(inner, part[key], f"{key} of the {shape}") for key, inner in expected.items())
     _require(shape(value), f"format: {name} has another type or spelling")
@@ -668,27 +671,27 @@ def _certificates(document: Document) -> str:
 
 
 def _selection(document: Document) -> str:
-    """Who was certified fits the mechanism, and who was not has certificate 0."""
+    """Who has a lower bound fits the mechanism, and who has none has certificate 0."""
     payload = document["payload"]
     units, reasons = payload["answer"]["certificate_units"], payload["answer"]["reasons"]
     split, n = _split(payload["question"]), payload["described"]["partition"]["n"]
-    certified = [at for at, reason in enumerate(reasons) if reason is None]
+    bounded = [at for at, reason in enumerate(reasons) if reason is None]
     _require(len(reasons) == split.m, "selection: not one reason per statement")
     if n == 0:
-        _require(not certified, "selection: a certificate though n = 0")
+        _require(not bounded, "selection: a certificate though n = 0")
     elif split.mechanism == "topk":
-        _require(len(certified) == split.k, "selection: topk certifies k statements")
+        _require(len(bounded) == split.k, "selection: topk gives k lower bounds")
     elif split.mechanism == "svt":
-        _require(len(certified) <= split.k, "selection: more than k statements are certified")
+        _require(len(bounded) <= split.k, "selection: more than k statements have a lower bound")
     else:
-        _require(len(certified) == split.m, "selection: its mechanism certifies every statement")
+        _require(len(bounded) == split.m, "selection: its mechanism gives every statement a lower bound")
     # svt walks the statements in the order of their ids, and reaches none after the k-th that it selects
-    stop = certified[-1] if split.mechanism == "svt" and len(certified) == split.k else split.m if n else -1
+    stop = bounded[-1] if split.mechanism == "svt" and len(bounded) == split.k else split.m if n else -1
     for at, reason in enumerate(reasons):
         why = "not_selected" if at < stop else "not_reached"
         _require(reason in (None, why), "selection: a reason does not fit the mechanism")
         _require(reason is None or units[at] == 0, "selection: a statement without a certificate has one")
-    return f"selection: {len(certified)} of {split.m} statements are certified"
+    return f"selection: {len(bounded)} of {split.m} statements have a lower bound"
 
 
 def _decisions(document: Document) -> str:
@@ -867,10 +870,11 @@ def _stated(document: Document) -> str:
     texts = [described["model"], described["proposer"], answer["sampler"], *description, *description.values()]
     texts += [document["payload"]["product"], document["payload"]["question"]["model_fingerprint"]]
     _require(all(isinstance(text, str) for text in texts), "stated: a description that is no text")
-    model, proposer, sampler = (text if len(text) <= 100 else text[:100] + "..." for text in texts[:3])
+    shown = (*texts[:3], document["payload"]["product"])
+    model, proposer, sampler, product = (text if len(text) <= 100 else text[:100] + "..." for text in shown)
     return (
         f"stated, not recomputed: model {model} with its fingerprint and description, sampler {sampler}, "
-        f"proposer {proposer}"
+        f"proposer {proposer}, drawn by {product}, code {document['payload'].get('code_digest', 'not stated')[:12]}"
     )
 
 

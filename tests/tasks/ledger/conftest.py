@@ -1,6 +1,5 @@
 """Desks at a release log in SQLite or, where a server can be had, PostgreSQL."""
 
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,19 +12,24 @@ from small_disks import SmallDisk
 from tasks.storage.home import Home, initialise_home
 
 
-@pytest.fixture
-def backend() -> str:
-    """sqlite; a test that asks for both parametrises this name."""
-    return "sqlite"
+@pytest.fixture(params=["sqlite", "postgresql"])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Every test of the log runs on both; one about a file or a server alone parametrises this name, and says why.
+
+    A third kind is the server with the isolation that its database sets: `postgresql, serializable`.
+    """
+    return str(request.param)
 
 
 @pytest.fixture
 def desk(home: Home, backend: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """A home with an empty log."""
     monkeypatch.delenv("PRIVCERT_LOG_URL", raising=False)
-    if backend == "postgresql":
+    kind, _, isolation = backend.partition(", ")
+    if kind == "postgresql":
         server: Server = request.getfixturevalue("postgresql")
-        monkeypatch.setenv("PRIVCERT_LOG_URL", server.create_database(f"log_{secrets.token_hex(6)}"))
+        name = f"log {isolation}".strip().replace(" ", "_")
+        monkeypatch.setenv("PRIVCERT_LOG_URL", server.empty_database(name, isolation or None))
     return Desk(home)
 
 

@@ -4,9 +4,7 @@ import hashlib
 import os
 import pickle
 import secrets
-import shutil
 import signal
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,10 +15,12 @@ import opendp.prelude  # noqa: F401  forked children find it imported
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import raw_log
 from sqlalchemy import Connection
 
 from schemas.audit import Scope, UnitSupport
 from schemas.corpora import CorpusSettings
+from schemas.records import RECORDS
 from schemas.statements import Statement
 from tasks.ledger import registration
 from tasks.ledger.designs import Parameters
@@ -70,13 +70,15 @@ class Desk:
 
     @property
     def database(self) -> Path:
+        """The file, where the log is in SQLite."""
         return self.home.private / "release_log.sqlite"
 
     def stage(self, key: str = "all", n: int = 100, content: str = "a", units: Iterable[str] | None = None) -> Staged:
         """A partition whose records and units follow from `content`, or have these names."""
         names = [f"{key}-{content}-{i}" for i in range(3)] if units is None else list(units)
         folder = self.home.private / "staging" / secrets.token_hex(8)
-        folder.mkdir(parents=True)
+        (folder / "records").mkdir(parents=True)
+        pq.write_table(RECORDS.empty_table(), folder / "records" / "part-00000.parquet")  # no test of the log reads one
         for file, column, kind in (
             ("units.parquet", "unit_key", "u"),
             ("record_keys.parquet", "record_key", "r"),
@@ -112,22 +114,20 @@ class Desk:
         """Of epsilon."""
         return self.log.budget_lines()[line].epsilon.left
 
-    def back_up(self) -> Path:
-        copy = self.home.root / f"backup-{secrets.token_hex(4)}"
-        shutil.copy(self.database, copy)
-        assert not self.database.with_name("release_log.sqlite-wal").exists()
-        return copy
+    def back_up(self) -> str:
+        """What `restore` takes."""
+        return raw_log.back_up(self.home.log_url)
 
-    def restore(self, copy: Path) -> None:
-        shutil.copy(copy, self.database)
+    def restore(self, copy: str) -> None:
+        raw_log.restore(self.home.log_url, copy)
 
-    def alter(self, statement: str) -> None:
-        """Change the SQLite file behind the log's back."""
-        connection = sqlite3.connect(self.database)
-        changed = connection.executescript if ";" in statement else connection.execute
-        changed(statement)
-        connection.commit()
-        connection.close()
+    def empty(self) -> None:
+        """As if there had been no log yet."""
+        raw_log.empty(self.home.log_url)
+
+    def alter(self, *statements: str) -> None:
+        """Change the database behind the log's back."""
+        raw_log.alter(self.home.log_url, *statements)
 
 
 def ask(

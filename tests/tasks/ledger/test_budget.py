@@ -160,6 +160,22 @@ def test_a_time_grid_pools_what_its_partitions_spend(desk: Desk) -> None:
     assert [(line.line, line.epsilon.spent) for line in desk.log.budget_lines()] == [("*", "1")]
 
 
+def test_a_charge_names_the_line_that_it_counts_on(desk: Desk) -> None:
+    """So that a query can join the two: on a line of its own, or on `*` where all of the account add up."""
+    desk.log.set_cap("reviews", Decimal(2))
+    desk.log.set_cap("places", Decimal(2))
+    grid = {"partition_column": "day", "time_grid": "year", "first_period": "2025", "last_period": "2026"}
+    for partition in desk.register(desk.stage("2025"), desk.stage("2026"), **grid):
+        desk.seal(ask(partition))
+    table = {"partition_column": "place", "partitions": ("a", "b"), "corpus": "places"}
+    for partition in desk.register(desk.stage("a"), desk.stage("b"), **table):
+        desk.seal(ask(partition))
+    lines = {(line.account, line.line) for line in desk.log.budget_lines()}
+    charged = [(row["account"], row["ledger_line"]) for row in desk.charges()]
+    assert charged == [("reviews", "*"), ("reviews", "*"), ("places", "a"), ("places", "b")]
+    assert set(charged) == lines
+
+
 def test_a_shared_account_pools_its_corpora(desk: Desk) -> None:
     desk.log.set_cap("people", Decimal(1))
     [mails] = desk.register(desk.stage(units=["ann", "bob"]), corpus="mails", account="people")

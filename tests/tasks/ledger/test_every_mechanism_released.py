@@ -65,6 +65,7 @@ def test_one_draw_one_charge_and_a_file_that_verifies(desk: Desk, mechanism: str
     desk.log.check()
 
 
+@pytest.mark.parametrize("backend", ["sqlite"])  # about the verifier's arithmetic: 21 releases on one are enough
 @pytest.mark.parametrize("epsilon", ["0.001", "6", "300"])
 @pytest.mark.parametrize("mechanism", PARAMETERS)
 def test_little_and_much_budget_is_verified(desk: Desk, mechanism: str, epsilon: str) -> None:

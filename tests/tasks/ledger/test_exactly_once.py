@@ -12,6 +12,9 @@ from tasks.storage.home import initialise_home
 
 TIMES = {"sqlite": 20, "postgresql": 5}
 BOTH = pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+EVERY_ISOLATION = pytest.mark.parametrize(
+    "backend", ["sqlite", "postgresql", "postgresql, repeatable read", "postgresql, serializable"]
+)
 KILLED = 9
 
 
@@ -90,7 +93,7 @@ def test_a_kill_while_registering_costs_nothing(desk: Desk, backend: str, point:
     desk.log.check()
 
 
-@BOTH
+@EVERY_ISOLATION
 def test_sixteen_different_questions_of_a_fifth_find_room_for_exactly_five(desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal("1.0"))
     [partition] = desk.register()
@@ -104,7 +107,7 @@ def test_sixteen_different_questions_of_a_fifth_find_room_for_exactly_five(desk:
     desk.log.check()
 
 
-@BOTH
+@EVERY_ISOLATION
 def test_sixteen_askers_of_one_question_get_the_same_bytes_for_one_charge(desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal("1.0"))
     [partition] = desk.register()
@@ -138,7 +141,7 @@ def test_sixteen_processes_may_make_the_home_and_its_log_at_once(desk: Desk) -> 
     assert len(there.log.budget_lines()) == 1
 
 
-@BOTH
+@EVERY_ISOLATION
 def test_sixteen_processes_may_make_the_tables_of_a_log_at_once(desk: Desk) -> None:
     ended = in_children([lambda: desk.log.set_cap("reviews", Decimal(1))] * 16)
     assert {end.error for end in ended} == {None}
@@ -178,9 +181,9 @@ def test_a_commit_whose_outcome_is_unknown_is_looked_up(desk: Desk, monkeypatch:
         if point == "after_commit":
             raise OperationalError("COMMIT", None, Exception("server closed the connection"))
 
-    monkeypatch.setattr(database, "crash_point", lose_connection)
-    sealed = desk.seal(ask(partition))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "crash_point", lose_connection)
+        sealed = desk.seal(ask(partition))
     assert desk.seal(ask(partition)).payload == sealed.payload
     assert len(desk.charges()) == 1
 
@@ -195,9 +198,8 @@ def test_a_commit_that_did_not_happen_is_reported_and_done_by_the_next_try(
         if point == "after_write":
             raise OperationalError("COMMIT", None, Exception("server closed the connection"))
 
-    monkeypatch.setattr(database, "crash_point", lose_connection)
-    with pytest.raises(database.LogUnavailableError, match="no connection"):
+    with monkeypatch.context() as patch, pytest.raises(database.LogUnavailableError, match="no connection"):
+        patch.setattr(database, "crash_point", lose_connection)
         desk.seal(ask(partition))
-    monkeypatch.undo()
     assert desk.charges() == []
     assert not desk.seal(ask(partition)).was_sealed

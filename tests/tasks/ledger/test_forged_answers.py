@@ -164,7 +164,7 @@ FORGED: dict[str, tuple[str, Callable[[Document], None], str]] = {
         put(*ANSWER, "certificate_units", 1, value=26),
         "certificates: staircase certifies",
     ),
-    "more selected than k": ("topk", certify_one_more, "selection: topk certifies k"),
+    "more selected than k": ("topk", certify_one_more, "selection: topk gives k"),
     "more found than k": ("svt", certify_one_more, "selection: more than k"),
     "a selection that goes on after it has k": ("svt", go_on_after_the_stop, "selection: a reason does not fit"),
     "a certificate of what was not selected": (

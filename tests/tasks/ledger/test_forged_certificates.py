@@ -10,6 +10,7 @@ import pytest
 from certificates import Document, drop, put, reseal
 from desk import THETA, Desk, ask
 
+from tasks.cluster.code import product_digest
 from tasks.ledger.verifier import InvalidError, verify
 from tasks.storage.home import initialise_home
 
@@ -210,6 +211,7 @@ FORGED: dict[str, tuple[Callable[[Document], None], str]] = {
     "an unknown key of a link": (add("chain", OTHER_CAP), "format: the link has unknown keys"),
     "an unknown key of the own entry": (add("chain", LAST, "body"), "format: the release entry has unknown keys"),
     "no product": (drop("payload", "product"), "format: the payload lacks product"),
+    "a code digest that is none": (put("payload", "code_digest", value="F" * 64), "format: code_digest of the payload"),
     "no disclosures": (put("disclosures", value=[]), "format: the disclosures"),
     "a disclosure left out": (drop("disclosures", 1), "format: the disclosures"),
     "other disclosures": (put("disclosures", value=["Everything is certified."]), "format: the disclosures"),
@@ -245,9 +247,15 @@ def test_what_is_only_stated_is_named_so(genuine: Document, written: bytes) -> N
     sampler = genuine["payload"]["answer"]["sampler"]
     assert verify(written)[-2] == (
         f"stated, not recomputed: model keyword with its fingerprint and description, sampler {sampler}, proposer file"
+        f", drawn by {genuine['payload']['product']}, code {product_digest()[:12]}"
     )
     genuine["payload"]["described"]["proposer"] = "x" * 10_000
-    assert verify(reseal(genuine))[-2].endswith("x...")
+    assert verify(reseal(genuine))[-2].split(", drawn by ")[0].endswith("x...")
+
+
+def test_a_release_of_a_version_that_sealed_no_code_is_verified(genuine: Document) -> None:
+    drop("payload", "code_digest")(genuine)
+    assert verify(reseal(genuine))[-2].endswith(", code not stated")
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "12.5", "3e-11", "1e-70", "1.5e-320", "123"])

@@ -10,6 +10,7 @@ from desk import Desk, ask
 
 from schemas.errors import UserError
 from tasks.ledger import chain, verifier
+from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.chain import account_tag, append, entries, genesis, link_hash
 from tasks.ledger.database import locked, open_engine, reading
 from tasks.ledger.log import ReleaseLog
@@ -71,7 +72,7 @@ def asked(desk: Desk) -> Desk:
 
 @pytest.mark.parametrize("what", ALTERATIONS)
 def test_check_finds(what: str, asked: Desk) -> None:
-    asked.alter(ALTERATIONS[what])
+    asked.alter(*ALTERATIONS[what].split(";"))
     with pytest.raises(UserError, match="altered") as caught:
         asked.log.check()
     assert "\n" not in str(caught.value)
@@ -86,10 +87,11 @@ def test_check_finds_a_chain_that_was_computed_anew(asked: Desk) -> None:
     tag = account_tag(asked.home.ledger_id, "reviews")
     first = link_hash(1, "cap", "2026-01-01", tag, body_sha256, genesis(asked.home.ledger_id))
     asked.alter(
-        "DELETE FROM entry; DELETE FROM release; DELETE FROM charge; DELETE FROM partition; DELETE FROM corpus;"
+        *(f"DELETE FROM {table}" for table in ("entry", "release", "charge", "partition", "corpus")),
         f"INSERT INTO entry VALUES (1, 'cap', '2026-01-01', '{tag}', '{body}', '{body_sha256}', "
-        f"'{genesis(asked.home.ledger_id)}', '{first}');"
-        f"UPDATE head SET sequence = 1, hash = '{first}'; UPDATE cap SET epsilon = '100'"
+        f"'{genesis(asked.home.ledger_id)}', '{first}')",
+        f"UPDATE head SET sequence = 1, hash = '{first}'",
+        "UPDATE cap SET epsilon = '100'",
     )
     with pytest.raises(UserError, match="restored backup"):
         asked.log.check()
@@ -103,8 +105,8 @@ def test_check_finds_a_chained_tag_of_another_account(asked: Desk) -> None:
         value = link_hash(last.sequence, last.kind, last.day, tag, last.body_sha256, last.previous)
         said = "NULL" if tag is None else f"'{tag}'"
         asked.alter(
-            f"UPDATE entry SET account_tag = {said}, hash = '{value}' WHERE sequence = {last.sequence};"
-            f"UPDATE head SET hash = '{value}'"
+            f"UPDATE entry SET account_tag = {said}, hash = '{value}' WHERE sequence = {last.sequence}",
+            f"UPDATE head SET hash = '{value}'",
         )
         with pytest.raises(UserError, match="altered: entry 4 has the tag of another account"):
             asked.log.check()
@@ -137,8 +139,7 @@ def test_days_never_decrease_though_the_clock_does(asked: Desk, monkeypatch: pyt
 
 def test_two_homes_cannot_use_one_log(asked: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     other = initialise_home(asked.home.root.with_name("other"), on_purpose=True)
-    monkeypatch.setenv("PRIVCERT_LOG_URL", f"sqlite:///{asked.database}")
-    ReleaseLog(asked.home)
+    monkeypatch.setenv("PRIVCERT_LOG_URL", asked.home.log_url)
     with pytest.raises(UserError, match="belongs to another home"):
         ReleaseLog(other)
 
@@ -159,8 +160,8 @@ def test_a_log_of_an_older_version_learns_the_key_of_its_own_home_only(
 ) -> None:
     asked.alter("DROP TABLE keeper")
     other = initialise_home(asked.home.root.with_name("other"), on_purpose=True)
-    monkeypatch.setenv("PRIVCERT_LOG_URL", f"sqlite:///{asked.database}")
-    with pytest.raises(UserError, match="belongs to another home"):
+    with monkeypatch.context() as elsewhere, pytest.raises(UserError, match="belongs to another home"):
+        elsewhere.setenv("PRIVCERT_LOG_URL", asked.home.log_url)
         ReleaseLog(other)
     asked.log.check()
     (asked.home.private / "hash.key").write_bytes(bytes(32))
@@ -168,7 +169,28 @@ def test_a_log_of_an_older_version_learns_the_key_of_its_own_home_only(
         _ = asked.log
 
 
-def test_a_release_zone_of_another_log_is_refused(asked: Desk) -> None:
+def test_a_release_of_a_version_that_sealed_no_code_is_read_and_given_again(desk: Desk) -> None:
+    desk.log.set_cap("reviews", Decimal(1))
+    [partition] = desk.register()
+    payload = desk.seal(ask(partition, "0.2")).payload
+    del payload["code_digest"]
+    with reading(open_engine(desk.home.log_url)) as connection:
+        *_, last = entries(connection)
+    body = canonical(json.loads(last.body) | {"payload_sha256": digest(payload)}).decode()
+    body_sha256 = hashlib.sha256(body.encode()).hexdigest()
+    value = link_hash(last.sequence, last.kind, last.day, last.account_tag, body_sha256, last.previous)
+    desk.alter(
+        f"UPDATE release SET payload = '{canonical(payload).decode()}'",
+        f"UPDATE entry SET body = '{body}', body_sha256 = '{body_sha256}', hash = '{value}' WHERE hash = '{last.hash}'",
+        f"UPDATE head SET hash = '{value}'",
+    )
+    desk.log.check()
+    verifier.verify(desk.publish(ask(partition, "0.2")).read_bytes())
+    assert desk.seal(ask(partition, "0.2")).payload == payload and len(desk.releases()) == 1
+
+
+def test_a_release_zone_of_another_log_is_refused(asked: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PRIVCERT_LOG_URL", raising=False)  # the other home has a log of its own
     other = Desk(initialise_home(asked.home.root.with_name("other"), on_purpose=True))
     (other.home.release / "chain_head.json").write_bytes((asked.home.release / "chain_head.json").read_bytes())
     with pytest.raises(UserError, match="another release log"):

@@ -13,8 +13,10 @@ from relayed_log import LogRelay, Moment
 from small_disks import SmallDisk
 
 from tasks.ledger import database
-from tasks.ledger.database import LogUnavailableError
+from tasks.ledger.database import LogUnavailableError, creating, locked, open_engine
 
+ON_A_FILE = pytest.mark.parametrize("backend", ["sqlite"])  # about the file of a log, which a server has none of
+ON_A_SERVER = pytest.mark.parametrize("backend", ["postgresql"])
 READS: dict[str, Callable[[Desk], object]] = {
     "open": lambda desk: desk.log,
     "partitions": lambda desk: desk.log.partitions("reviews"),
@@ -61,6 +63,7 @@ def test_a_read_only_disk_is_reported_and_works_again(small_desk: Desk, small_di
     small_desk.log.check()
 
 
+@ON_A_FILE
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root; see the read-only disk")
 def test_a_read_only_file_is_reported(desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal(1))
@@ -74,17 +77,14 @@ def test_a_locked_log_is_reported_and_can_still_be_read(desk: Desk, monkeypatch:
     [partition] = desk.register()
     desk.seal(ask(partition))
     desk.log.project()
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0)
-    other = sqlite3.connect(desk.database, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LogUnavailableError, match="locked"):
-        desk.seal(ask(partition, edition=2))
-    with pytest.raises(LogUnavailableError, match="locked"):
-        desk.log.set_cap("reviews", Decimal("0.5"))
-    assert desk.log.find(ask(partition)) is not None
-    assert len(desk.charges()) == 1
-    other.execute("ROLLBACK")
-    other.close()
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
+    with locked(open_engine(desk.home.log_url)):
+        with pytest.raises(LogUnavailableError, match="locked"):
+            desk.seal(ask(partition, edition=2))
+        with pytest.raises(LogUnavailableError, match="locked"):
+            desk.log.set_cap("reviews", Decimal("0.5"))
+        assert desk.log.find(ask(partition)) is not None
+        assert len(desk.charges()) == 1
     assert not desk.seal(ask(partition, edition=2)).was_sealed
 
 
@@ -92,13 +92,19 @@ def test_a_locked_log_still_gives_what_was_sealed(desk: Desk, monkeypatch: pytes
     desk.log.set_cap("reviews", Decimal(1))
     [partition] = desk.register()
     first = desk.seal(ask(partition))
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0)
-    other = sqlite3.connect(desk.database, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    assert desk.seal(ask(partition)).payload == first.payload
-    other.close()
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
+    with locked(open_engine(desk.home.log_url)):
+        assert desk.seal(ask(partition)).payload == first.payload
 
 
+def test_a_log_that_another_process_is_making_is_reported(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
+    with creating(open_engine(desk.home.log_url)), pytest.raises(LogUnavailableError, match="locked"):
+        _ = desk.log
+    desk.log.check()
+
+
+@ON_A_FILE
 @pytest.mark.parametrize("read", READS)
 def test_a_damaged_file_is_reported_not_thrown(read: str, desk: Desk) -> None:
     desk.log.set_cap("reviews", Decimal(1))
@@ -109,12 +115,14 @@ def test_a_damaged_file_is_reported_not_thrown(read: str, desk: Desk) -> None:
         READS[read](desk)
 
 
+@ON_A_FILE
 def test_a_log_in_a_folder_that_is_missing_is_reported(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVCERT_LOG_URL", f"sqlite:///{desk.home.root / 'nowhere' / 'log.sqlite'}")
     with pytest.raises(LogUnavailableError, match="no such file or directory"):
         _ = desk.log
 
 
+@ON_A_FILE
 def test_the_log_is_for_the_operator_alone(desk: Desk) -> None:
     before = os.umask(0)
     try:
@@ -130,7 +138,7 @@ def test_the_log_is_for_the_operator_alone(desk: Desk) -> None:
     holder.close()
 
 
-@pytest.mark.parametrize("backend", ["postgresql"])
+@ON_A_SERVER
 def test_a_server_that_is_gone_is_reported_and_nothing_is_lost(desk: Desk, postgresql: Server) -> None:
     desk.log.set_cap("reviews", Decimal(1))
     [partition] = desk.register()
@@ -154,7 +162,7 @@ def relayed(postgresql: Server, moment: Moment, then: Callable[[], None]) -> Log
     return LogRelay(postgresql.folder, postgresql.user, database, moment, then)
 
 
-@pytest.mark.parametrize("backend", ["postgresql"])
+@ON_A_SERVER
 @pytest.mark.parametrize("moment", Moment)
 def test_a_server_that_stops_while_it_seals_charges_once(
     desk: Desk, postgresql: Server, moment: Moment, monkeypatch: pytest.MonkeyPatch
@@ -176,7 +184,7 @@ def test_a_server_that_stops_while_it_seals_charges_once(
     desk.log.check()
 
 
-@pytest.mark.parametrize("backend", ["postgresql"])
+@ON_A_SERVER
 def test_an_answer_whose_commit_was_not_heard_is_looked_up(
     desk: Desk, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,7 +52,7 @@ def test_without_a_restored_backup_nothing_is_noticed_by(operation: str, desk: D
 
 
 def test_an_empty_log_in_place_of_the_old_one_is_noticed(restored: Desk) -> None:
-    restored.database.unlink()
+    restored.empty()
     with pytest.raises(UserError, match="restored backup"):
         restored.register()
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from schemas.audit import Scope, UnitSupport
 from schemas.errors import UserError
-from tasks.ledger import verifier
+from tasks.cluster.code import product_digest
+from tasks.ledger import sealing, verifier
 from tasks.ledger.question import Question, RegisteredPartition
 
 
@@ -68,6 +69,17 @@ def test_a_support_belongs_to_its_statement_in_whatever_order_they_were_asked(
     units = payload["answer"]["certificate_units"]
     certified = dict(zip(payload["described"]["statements"], units, strict=True))
     assert all(abs(certified[text] - count) < 5 for text, count in supports.items())
+
+
+def test_the_code_that_drew_an_answer_is_sealed_with_it_and_other_code_gets_the_same_answer(
+    desk: Desk, partition: RegisteredPartition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = desk.seal(ask(partition))
+    assert first.payload["code_digest"] == product_digest()
+    monkeypatch.setattr(sealing, "CODE_DIGEST", "0" * 64)
+    again = desk.seal(ask(partition))
+    assert again.was_sealed and again.payload == first.payload and len(desk.charges()) == 1
+    assert desk.seal(ask(partition, edition=2)).payload["code_digest"] == "0" * 64
 
 
 def test_another_threshold_is_free_and_remembered_once(desk: Desk, partition: RegisteredPartition) -> None:

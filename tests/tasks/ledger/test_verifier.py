@@ -95,6 +95,8 @@ UNSEALED = {
     "a decision left out": drop("decisions", 1),
     "decisions in another order": lambda document: document["decisions"].reverse(),
     "the product": put("payload", "product", value="privcert 99"),
+    "the code": put("payload", "code_digest", value="0" * 64),
+    "the code left out": drop("payload", "code_digest"),
     "the proposer": put("payload", "described", "proposer", value="an expert"),
     "the model": put("payload", "described", "model", value="a better one"),
     "the model's description": put("payload", "described", "model_description", value={}),
