@@ -14,10 +14,12 @@ from tasks.audits.backfill_record import begin_backfill, write_options
 from tasks.audits.backfill_results import backfill_results
 from tasks.audits.backfilling import guarded_audit, is_stopped, plan_stage, publish_stage
 from tasks.audits.run import Run, open_run, write_request
+from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home
 from tests.audits import DISLIKES, LIKES, settings_for
 
 QUARTERS = {"2025-Q3": 20, "2025-Q4": 30, "2026-Q1": 20, "2026-Q2": 10}
+TWO = {"2025-Q3": 20, "2025-Q4": 30}
 _FIRST_MONTH = {"Q1": "01", "Q2": "04", "Q3": "07", "Q4": "10"}
 
 
@@ -74,3 +76,13 @@ def backfill(home: Home, definition: AuditSettings, *, published: bool = False, 
 def standings(results: Mapping) -> dict[str, str]:
     """What came of each partition."""
     return {row["partition"]: row["standing"] for row in results["partitions"]}
+
+
+def spent(home: Home) -> str | None:
+    """Of the first budget line, in nats."""
+    return ReleaseLog(home).budget_lines()[0].epsilon.spent
+
+
+def released(home: Home) -> list[str]:
+    """Partitions in the order in which they were sealed."""
+    return list(ReleaseLog(home).project().releases["partition"].to_pylist())

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +92,7 @@ def sealed(up: Up) -> int:
 def asked(up: Up, path: str, *, method: str = "POST", **body: object) -> Any:
     """What the server answers: asked again where it says that its database is busy (503), as Prefect's clients do."""
     with PrefectHttpxSyncClient(timeout=30) as client:
-        answer = client.request(method, f"{up.api}/{path}", json=body if method == "POST" else None)
+        answer = client.request(method, f"{up.api}/{path}", json=None if method == "GET" else body)
     return answer.json() if answer.content else None
 
 
@@ -105,6 +106,18 @@ def answers(up: Up) -> bool:
 def is_deployed(up: Up) -> bool:
     """Whether the server is there with all deployments."""
     return answers(up) and len(asked(up, "deployments/filter")) == 4
+
+
+def deployment(up: Up, name: str) -> str:
+    """Its id."""
+    [found] = [one["id"] for one in asked(up, "deployments/filter") if one["name"] == name]
+    return str(found)
+
+
+def make_due(up: Up, name: str, since: timedelta = timedelta(0)) -> None:
+    """A run of this deployment, as its schedule makes one."""
+    due = {"type": "SCHEDULED", "state_details": {"scheduled_time": (datetime.now(UTC) - since).isoformat()}}
+    asked(up, f"deployments/{deployment(up, name)}/create_flow_run", state=due)
 
 
 def runs(up: Up, state: str) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flows.cli.options import WholeRange, json_option
-from flows.cli.output import present_home, print_json
+from flows.cli.output import present_home, print_json, writing_output
 from schemas.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ _HOST = "127.0.0.1"
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file for a textfile collector, replaced as a whole. [private/metrics.prom]",
 )
-@click.option("--private", "with_private", is_flag=True, help="Also counts of pairs and records, and durations.")
+@click.option(
+    "--private", "with_private", is_flag=True, help="Also counts of pairs and records, durations, faults, changes."
+)
 @click.option(
     "--serve", type=WholeRange(0, 65535), metavar="PORT", help="Answer on this port of 127.0.0.1 until stopped."
 )
@@ -38,18 +40,27 @@ def command(output: Path | None, with_private: bool, serve: int | None, as_json:
       privcert metrics --private --serve 9464
     """
     from tasks.audits.publishing import refresh_operator_database
+    from tasks.audits.run_figures import run_figures
     from tasks.reporting.metrics import OperatorCollector, metrics_text
-    from tasks.storage.atomic import PRIVATE_FILE, RELEASE_FILE, write_bytes
+    from tasks.storage.atomic import PRIVATE_FILE, write_bytes
+    from tasks.storage.outputs import Kind, check_output
 
     if output is not None and (serve is not None or with_private):
         raise UserError("metrics: --output takes neither --serve nor --private, whose file is private/metrics.prom")
+    if output is not None:
+        check_output(output, Kind.METRICS)
     home = present_home()
-    collector = OperatorCollector(home, lambda: refresh_operator_database(home), with_private)
+    collector = OperatorCollector(
+        home, lambda: refresh_operator_database(home), lambda: run_figures(home), with_private=with_private
+    )
     if serve is not None:
         _serve(collector, serve, as_json=as_json)
         return
     path = output or home.private / "metrics.prom"
-    write_bytes(path, metrics_text(collector), PRIVATE_FILE if output is None else RELEASE_FILE)
+    if output is None:
+        write_bytes(path, metrics_text(collector), PRIVATE_FILE)
+    else:
+        writing_output(path, metrics_text(collector), Kind.METRICS)
     _say("path", str(path), as_json=as_json)
 
 

@@ -21,10 +21,15 @@ from schemas.errors import UserError
     "--dask-workers", type=WholeRange(0, 1024), default=os.cpu_count, help="Of one thread each; 0: no Dask. [cores]"
 )
 @click.option("--schedule", "schedules", multiple=True, metavar="NAME[=CRON]", help="As with `privcert deploy`.")
-@click.option("--notify", metavar="TYPE/NAME", help="As with `privcert deploy`.")
+@click.option("--notify", "blocks", multiple=True, metavar="TYPE/NAME", help="As with `privcert deploy`; repeatable.")
 @json_option
 def command(
-    port: int, pools: tuple[str, ...], dask_workers: int, schedules: tuple[str, ...], notify: str | None, as_json: bool
+    port: int,
+    pools: tuple[str, ...],
+    dask_workers: int,
+    schedules: tuple[str, ...],
+    blocks: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Run everything that schedules need on this machine: Prefect server, deployments, workers, Dask; until Ctrl-C.
 
@@ -34,7 +39,7 @@ def command(
     """
     from flows.cli.deploy import put_on_server
     from tasks.audits.prefect_environment import use_private_prefect
-    from tasks.cluster.deployments import checkout
+    from tasks.cluster.deployments import checkout, prepared
     from tasks.cluster.local import Local, start_dask, start_server, start_workers
     from tasks.cluster.services import services
     from tasks.support.placement import dask_scratch
@@ -43,6 +48,7 @@ def command(
     if os.environ.get("PREFECT_API_URL"):
         raise UserError("PREFECT_API_URL: it names a server already; unset it, or use `privcert deploy` with that one")
     use_private_prefect(home)
+    file = prepared(folder, schedules, home.root)
     ending = threading.Event()
 
     def end(_: int, __: FrameType | None) -> None:
@@ -56,7 +62,10 @@ def command(
             api = start_server(started, port, home.private / "prefect-up")
             local = Local(api, start_dask(started, dask_workers, dask_scratch(home)))
             os.environ |= local.environment
-            facts = put_on_server(home.root, folder, schedules, notify)
+            from tasks.deploy import end_left_runs  # late: Prefect reads its settings now
+
+            facts = put_on_server(home.root, folder, file, blocks)
+            end_left_runs(pools)
             start_workers(started, pools, local.environment | {"PRIVCERT_HOME": str(home.root)})
             _show({"api": local.api, "dask": local.dask, "workers": list(pools), **facts}, as_json=as_json)
             while not ending.wait(1):

@@ -17,7 +17,8 @@ from tasks.storage.atomic import write_bytes
 from tasks.storage.home import Home
 from tasks.support.operator_log import logs_folder, note_for_operator
 
-_OPTIONS, _STOPPED, _LOG = "options.yaml", "stopped.json", "backfills.log"
+OPTIONS, PLAN = "options.yaml", "plan.json"
+_STOPPED, _ENDED, _LOG = "stopped.json", "ended.json", "backfills.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Backfill:
     @property
     def options(self) -> BackfillSettings:
         """Which audits are wanted."""
-        return build(BackfillSettings, read_settings_file(self.run.folder / _OPTIONS))
+        return build(BackfillSettings, read_settings_file(self.run.folder / OPTIONS))
 
     def settings_of(self, planned: PlannedAudit) -> AuditSettings:
         """What this one audit is asked."""
@@ -68,16 +69,16 @@ class Backfill:
             number: {"partition": dict(one.partition.fields()), "facts": one.facts}
             for number, one in registered.items()
         }
-        self._save("plan.json", {"audits": [asdict(one) for one in planned], "registered": kept})
+        self._save(PLAN, {"audits": [asdict(one) for one in planned], "registered": kept})
 
     def plan(self) -> list[PlannedAudit]:
         """Every wanted partition of every corpus, in order."""
-        audits = self._read("plan.json")["audits"]
+        audits = self._read(PLAN)["audits"]
         return [PlannedAudit(**fields | {"standing": Standing(fields["standing"])}) for fields in audits]
 
     def begin_audit(self, number: int) -> Run:
         """A run for one due audit, as its ingestion would have left it."""
-        planned, kept = self.plan()[number], self._read("plan.json")["registered"][str(number)]
+        planned, kept = self.plan()[number], self._read(PLAN)["registered"][str(number)]
         root = str(self.run.home.root)
         run = open_run(root, begin_run(root, str(write_request(self.run.home, self.settings_of(planned)))))
         run.save_partitions([RegisteredPartition(**kept["partition"])])
@@ -107,6 +108,13 @@ class Backfill:
             if one.standing in wanted and not self.outcome(number).is_sealed
         ]
 
+    def failures(self) -> set[str]:
+        """Why audits failed, and why corpora cannot be read; public."""
+        plan = self.plan()
+        reasons = [self.outcome(number).failure for number in range(len(plan))]
+        reasons += [one.reason for one in plan if one.standing is Standing.UNREADABLE]
+        return {reason for reason in reasons if reason is not None}
+
     def to_come(self) -> list[PlannedAudit]:
         """What is due, and neither sealed nor failed yet."""
         return [
@@ -123,6 +131,10 @@ class Backfill:
         """Why no other audit is begun; None where they are."""
         return str(self._read(_STOPPED)) if (self.run.folder / _STOPPED).exists() else None
 
+    def end(self) -> None:
+        """Nothing more is to come, whatever failed: what is sealed is published."""
+        self._save(_ENDED, True)
+
     def _read(self, name: str) -> Any:
         return json.loads((self.run.folder / name).read_bytes())
 
@@ -135,8 +147,13 @@ def begin_backfill(home: str, audit_file: str, options_file: str | None) -> str:
     written = {} if options_file is None else read_settings_file(Path(options_file))
     options = build(BackfillSettings, written)
     run = open_run(home, begin_run(home, audit_file))
-    write_bytes(run.folder / _OPTIONS, _text(options).encode())
+    write_bytes(run.folder / OPTIONS, _text(options).encode())
     return run.run_id
+
+
+def is_ended(folder: Path) -> bool:
+    """Whether the backfill in this folder of a run came to its end; one that was killed or refused did not."""
+    return (folder / _ENDED).exists()
 
 
 def at_once(home: str, backfill: str) -> int:
@@ -144,13 +161,20 @@ def at_once(home: str, backfill: str) -> int:
     return Backfill(open_run(home, backfill)).options.parallel
 
 
-def report_changed(home: Home, planned: Sequence[PlannedAudit]) -> None:
-    """Tell the operator, in private/logs/backfills.log, of partitions whose records have changed since a release."""
+def report_left(home: Home, planned: Sequence[PlannedAudit]) -> None:
+    """Tell the operator, in private/logs/backfills.log, of partitions whose records have changed since a release, and
+    of those with too few units: the largest of each corpus, and how many there are."""
     for one in planned:
         if one.standing is Standing.CHANGED:
             was, now = one.records_before, one.records
             line = f"{one.corpus} {one.partition}: {was} records when it was released, {now} now; left as released"
             note_for_operator(logs_folder(home), line, _LOG)
+    small = [one for one in planned if one.standing is Standing.VACUOUS]
+    for corpus in dict.fromkeys(one.corpus for one in small):
+        here = [one for one in small if one.corpus == corpus]
+        largest = max(here, key=lambda one: one.n)
+        line = f"{corpus}: {len(here)} vacuous, nothing asked; {largest.partition}: {largest.reason}"
+        note_for_operator(logs_folder(home), line, _LOG)
 
 
 def write_options(home: Home, options: BackfillSettings) -> Path:

@@ -1,36 +1,48 @@
 """What a backfill may tell: public facts of every partition, and what the operator alone may see."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from schemas.errors import UserError
 from schemas.values import decimal_text
 from tasks.audits.backfill_plan import ANSWERED, PlannedAudit, Standing
 from tasks.audits.backfill_record import Backfill
 from tasks.audits.backfill_survey import Surveyed
+from tasks.audits.rates import Rate
 from tasks.audits.results import line_facts
 from tasks.audits.run import Run
 from tasks.ledger.amounts import exact_text
+from tasks.ledger.budget import Line
 from tasks.ledger.foreseen import Need, missing_of
 from tasks.ledger.log import ReleaseLog
 from tasks.plans.cost import scoring_hours
 from tasks.privacy.thresholds import emits
 
+_TOLD = (Standing.DUE, *ANSWERED)
 
-def survey_facts(corpora: Sequence[Surveyed], needs: Sequence[Need], rate: Decimal | None) -> dict[str, object]:
+
+def survey_facts(
+    corpora: Sequence[Surveyed], needs: Sequence[Need], expected: Rate | None, uncapped: Collection[str] = ()
+) -> dict[str, object]:
     """What a backfill would do and cost; for the operator's terminal, since pairs are counts of records.
 
-    rate: pairs a second; hours are null without. Fewer pairs are scored where texts are equal, or known already.
+    expected: hours are null without. Fewer pairs are scored where texts are equal, or known already. uncapped: accounts
+    that need a cap and have none.
     """
+    rate = None if expected is None else expected.pairs_per_second
     rows = [_due_row(one, planned, rate) for one in corpora for planned in one.planned]
     pairs = sum(int(str(row["pairs"])) for row in rows)
     return {
         "partitions": rows,
         "pairs": pairs,
         "pairs_per_second": None if rate is None else float(rate),
+        "rate": None if expected is None else expected.source,
+        "rate_runs": None if expected is None or expected.source != "measured" else expected.runs,
         "hours": None if rate is None else scoring_hours(pairs, rate),
         "budget": [_need_facts(need) for need in needs],
         "missing": [says for need in needs if (says := missing_of(need)) is not None],
+        "caps_needed": _caps_needed(needs, uncapped),
         "changed": _changed([planned for one in corpora for planned in one.planned]),
     }
 
@@ -47,14 +59,23 @@ def backfill_results(run: Run) -> dict[str, object]:
         "complete": not backfill.not_made(),
         "stopped": backfill.stopped(),
         "partitions": [_row(backfill, log, number, one) for number, one in enumerate(plan)],
-        "budget": [line_facts(line) for line in log.budget_lines() if line.account in accounts],
+        "budget": [line_facts(line) for line in _lines(log) if line.account in accounts],
         "database": str(run.home.release / "release.duckdb"),
         "operator": {
             "pairs_scored": sum(int(str(facts["pairs_scored"])) for facts in notes),
             "pairs_reused": sum(int(str(facts["pairs_reused"])) for facts in notes),
             "changed": _changed(plan),
+            "vacuous": _vacuous(plan),
         },
     }
+
+
+def _lines(log: ReleaseLog) -> list[Line]:
+    """None of a log that is refused: `stopped` says why."""
+    try:
+        return log.budget_lines()
+    except UserError:
+        return []
 
 
 def _row(backfill: Backfill, log: ReleaseLog, number: int, planned: PlannedAudit) -> dict[str, object]:
@@ -69,10 +90,10 @@ def _row(backfill: Backfill, log: ReleaseLog, number: int, planned: PlannedAudit
         "corpus": planned.corpus,
         "partition": planned.partition,
         "standing": standing,
-        "n": planned.n if planned.standing in (Standing.DUE, *ANSWERED) else None,  # public once registered
+        "n": planned.n if planned.standing in _TOLD else None,  # public once registered
         "release_key": key,
         "emitted": None if key is None else _emitted(log, key, backfill.definition.theta),
-        "reason": outcome.failure or planned.reason,
+        "reason": outcome.failure or (None if planned.standing is Standing.VACUOUS else planned.reason),
     }
 
 
@@ -89,7 +110,7 @@ def _due_row(one: Surveyed, planned: PlannedAudit, rate: Decimal | None) -> dict
         "corpus": planned.corpus,
         "partition": planned.partition,
         "standing": str(planned.standing),
-        "n": planned.n,
+        "n": planned.n if planned.standing in (*_TOLD, Standing.VACUOUS) else None,
         "pairs": pairs,
         "hours": None if rate is None else scoring_hours(pairs, rate),
         "reason": planned.reason,
@@ -105,6 +126,28 @@ def _need_facts(need: Need) -> dict[str, object]:
         "needed": {name: exact_text(amount) for name, amount in need.needed.items()},
         "left": None if need.cap is None else {name: exact_text(amount) for name, amount in need.left.items()},
     }
+
+
+def _caps_needed(needs: Sequence[Need], accounts: Collection[str]) -> list[dict[str, object]]:
+    """The least cap of each of these accounts, nothing where nothing is due: of lines, the dearest decides."""
+    least: dict[str, dict[str, Fraction]] = {account: {} for account in accounts}
+    for need in needs:
+        if need.account in least and need.cap is None:
+            before = least[need.account]
+            before |= {name: max(amount, before.get(name, amount)) for name, amount in need.needed.items()}
+    return [
+        {"account": account, "cap": {name: exact_text(amount) for name, amount in parts.items() if amount}}
+        for account, parts in sorted(least.items())
+    ]
+
+
+def _vacuous(planned: Sequence[PlannedAudit]) -> list[dict[str, object]]:
+    """Partitions of too few units, for the operator: what is not registered is not public."""
+    return [
+        {"corpus": one.corpus, "partition": one.partition, "n": one.n, "reason": one.reason}
+        for one in planned
+        if one.standing is Standing.VACUOUS
+    ]
 
 
 def _changed(planned: Sequence[PlannedAudit]) -> list[dict[str, object]]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from schemas.errors import StageError, UserError
 from tasks.audits.backfill_plan import Asked, PlannedAudit, Standing
-from tasks.audits.backfill_record import Backfill, Outcome, Registered, report_changed
-from tasks.audits.backfill_survey import Surveyed, needs_of, surveyed, unreadable
+from tasks.audits.backfill_record import Backfill, Outcome, Registered, report_left
+from tasks.audits.backfill_survey import Surveyed, due_parts, needs_of, surveyed, unreadable
 from tasks.audits.events import recorded
 from tasks.audits.guard import guarded
 from tasks.audits.preflight import model_reference
@@ -48,7 +48,7 @@ def plan_stage(run: Run) -> list[str]:
             registered |= {len(planned) + place: version for place, version in versions.items()}
             planned += found
     backfill.save_plan(planned, registered)
-    report_changed(home, planned)
+    report_left(home, planned)
     return [str(number) for number in registered]
 
 
@@ -78,6 +78,7 @@ def publish_stage(run: Run) -> None:
         publish(home, [(key, theta) for key in keys], rejects=rejects_of_runs(home))
     if made:
         refresh_operator_database(home)
+    backfill.end()
 
 
 def is_stopped(home: str, backfill: str) -> bool:
@@ -91,6 +92,17 @@ def guarded_audit(home: str, backfill: str, number: str) -> None:
     guarded(audit_stage, home, backfill, number, partition=partition)
 
 
+def said_of(home: str, backfill: str) -> str:
+    """What came of a complete backfill: how many partitions were audited, and how many were not due.
+
+    Public: which partitions are declared and which have answers is. What is left because its records changed, or
+    because it has too few units, is among those that were not due, and is not told.
+    """
+    plan = Backfill(open_run(home, backfill)).plan()
+    due = sum(one.standing is Standing.DUE for one in plan)
+    return f"{due} audited, {len(plan) - due} not due" if due else "nothing was due"
+
+
 def check_complete(home: str, backfill: str) -> None:
     """Raises IncompleteBackfillError, which names the partitions, where an audit failed or was not begun."""
     kept = Backfill(open_run(home, backfill))
@@ -100,18 +112,23 @@ def check_complete(home: str, backfill: str) -> None:
     shown = ", ".join(places[:_SHOWN]) + (f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else "")
     stopped = kept.stopped()
     because = f"; it was stopped: {stopped}" if stopped else ""
-    message = f"backfill {backfill} is not complete: {shown}{because}; the same command again goes on with these"
+    message = f"backfill {backfill} is not complete: {shown}{because}; {_what_next(kept)}"
     raise IncompleteBackfillError(message, backfill)
+
+
+def _what_next(backfill: Backfill) -> str:
+    """A fault may pass by itself; what has a reason does not."""
+    if backfill.stopped() is None and backfill.failures() <= {_FAULT}:
+        return "the same command again goes on with these"
+    return "once what the summary says of them is mended, the same command goes on with these"
 
 
 def _register(home: Home, corpus: Surveyed, *, alone: bool) -> tuple[tuple[PlannedAudit, ...], dict[int, Registered]]:
     """The due partitions of one corpus, all or none; the plan as it is then, and what was registered by place in it."""
     if corpus.staged is None:
         return corpus.planned, {}
+    settings, parts = due_parts(corpus.asked, corpus.planned, corpus.staged)
     due = {one.partition: place for place, one in enumerate(corpus.planned) if one.standing is Standing.DUE}
-    parts = [part for part in corpus.staged.partitions if part.key in due]
-    # changed records are due where nothing was released about them, or where the operator said so
-    settings = corpus.asked.settings.model_copy(update={"replace": True})
     try:
         versions = ReleaseLog(home).register(settings, parts, corpus.seen)
     except UserError as error:

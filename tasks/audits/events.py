@@ -16,6 +16,7 @@ from tasks.audits.run import Run
 from tasks.support.operator_log import append_for_operator
 
 FILE = "events.jsonl"
+STOPS = ("failed", "refused")  # how a stage ends that does not end well
 TO_STDERR = "PRIVCERT_LOG_JSON"
 
 

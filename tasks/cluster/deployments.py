@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from schemas.errors import UserError
+from tasks.cluster.schedule_files import check_files, without_options
 from tasks.storage.atomic import write_bytes
 
 _FOLDER, _FILE = "deployments", "prefect.yaml"
@@ -24,6 +25,19 @@ def checkout() -> Path:
     if not (folder / _FOLDER / _FILE).exists():
         raise UserError("deploy: needs the repository, with deployments/prefect.yaml; run it in a checkout")
     return folder
+
+
+def prepared(folder: Path, schedules: tuple[str, ...], home: Path) -> Path:
+    """`scheduled` for this home, in its private zone; a schedule whose settings file is missing or wrong is refused.
+
+    Raises UserError by name.
+    """
+    file = scheduled(folder, schedules, home / "private" / "prefect")
+    content = yaml.safe_load(file.read_text())
+    check_files(content["deployments"], home)
+    content["deployments"] = [without_options(one, home) for one in content["deployments"]]
+    write_bytes(file, yaml.dump(content, Dumper=_Plain, sort_keys=False).encode())
+    return file
 
 
 def scheduled(folder: Path, schedules: tuple[str, ...], target: Path) -> Path:

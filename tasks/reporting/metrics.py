@@ -1,12 +1,12 @@
-"""Figures for the operator's monitoring, in Prometheus's text format: views of operator.duckdb, as gauges.
+"""Figures for the operator's monitoring, in Prometheus's text format: views of operator.duckdb and folders of runs.
 
 By default what is no function of private content: budgets, and how many runs and releases there were. Counts of records
-and pairs, and durations, are private: whoever asks for them keeps what comes out in the private zone.
+and pairs, durations, what failed and what changed are private: whoever asks for them keeps what comes out in the
+private zone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -91,15 +91,47 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
+class RunFigures:
+    """What folders and logs of runs say, not the database.
+
+    unfinished: audits and backfills without an end. stopped_stages: by stage and event (`failed`, `refused`).
+    changed_partitions: by corpus. The last two are private.
+    """
+
+    unfinished: int
+    stopped_stages: Mapping[tuple[str, str], int]
+    changed_partitions: Mapping[str, int]
+
+    def families(self, *, with_private: bool) -> Iterator[GaugeMetricFamily]:
+        """As gauges."""
+        meaning = "Audits and backfills that began and did not end: running, failed or killed."
+        yield GaugeMetricFamily("privcert_runs_unfinished", meaning, value=self.unfinished)
+        if not with_private:
+            return
+        meaning = "Stages that ended with an error; refused: the user can mend it."
+        stages = GaugeMetricFamily("privcert_stages_stopped", meaning, labels=("stage", "event"))
+        for stopped, number in sorted(self.stopped_stages.items()):
+            stages.add_metric(stopped, number)
+        yield stages
+        meaning = "Partitions whose records changed after their release, when a backfill last looked; left as released."
+        changed = GaugeMetricFamily("privcert_partitions_changed", meaning, labels=("corpus",))
+        for corpus, number in sorted(self.changed_partitions.items()):
+            changed.add_metric((corpus,), number)
+        yield changed
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorCollector:
     """The gauges as they are when somebody asks; a `Collector` of prometheus_client.
 
-    refresh: brings the operator's database of `home` up to date. with_private: also gauges whose values are private.
-    Where that cannot be done, privcert_up is 0 and nothing else is said: an error's text might hold what is private.
+    refresh: brings the operator's database of `home` up to date. figures: reads the folders of its runs. with_private:
+    also gauges whose values are private. Where that cannot be done, privcert_up is 0 and nothing else is said: an
+    error's text might hold what is private.
     """
 
     home: Home
     refresh: Callable[[], object]
+    figures: Callable[[], RunFigures]
     with_private: bool
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -126,8 +158,7 @@ class OperatorCollector:
                     if value is not None:
                         family.add_metric(list(map(str, labels)), float(value))
                 yield family
-        meaning = "Audits that began and did not end: running, failed or killed."
-        yield GaugeMetricFamily("privcert_runs_unfinished", meaning, value=_unfinished(self.home.runs))
+        yield from self.figures().families(with_private=self.with_private)
 
 
 def registry_of(collector: OperatorCollector) -> CollectorRegistry:
@@ -140,8 +171,3 @@ def registry_of(collector: OperatorCollector) -> CollectorRegistry:
 def metrics_text(collector: OperatorCollector) -> bytes:
     """All gauges in the text format."""
     return generate_latest(registry_of(collector))
-
-
-def _unfinished(runs: Path) -> int:
-    ends = ("summary.json", "options.yaml")  # the second: a backfill, whose audits have runs of their own
-    return sum(not any((run / end).exists() for end in ends) for run in runs.iterdir() if run.is_dir())

@@ -12,13 +12,19 @@ from pathlib import Path
 import psutil
 import pytest
 from audits import capped, new_run, settings_for, write_corpus
+from backfills import audit_due, backfill, by_quarter, new_backfill, write_dated
 from prometheus_client.parser import text_string_to_metric_families
 
+from tasks.audits.backfilling import plan_stage, publish_stage
 from tasks.audits.stages import run_audit
+from tasks.ledger.log import ReleaseLog
 from tasks.reporting.metrics import METRICS
 from tasks.storage.home import Home, initialise_home
 
-PRIVATE = {f"privcert_{metric.name}" for metric in METRICS if metric.is_private}
+PRIVATE = {f"privcert_{metric.name}" for metric in METRICS if metric.is_private} | {
+    "privcert_stages_stopped",
+    "privcert_partitions_changed",
+}
 
 
 def read(text: str) -> dict[str, dict[tuple[str, ...], float]]:
@@ -46,7 +52,7 @@ def test_budgets_and_runs_are_shown_and_nothing_private(audited, privcert, tmp_p
     assert privcert("metrics", "--output", str(out)).code == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o644
     found = read(out.read_text())
-    assert not PRIVATE & set(found) and len(PRIVATE) == 5
+    assert not PRIVATE & set(found) and len(PRIVATE) == 7
     assert found["privcert_up"] == {(): 1}
     assert found["privcert_budget_spent"]["reviews", "epsilon", "all"] == 2
     assert found["privcert_budget_left"]["reviews", "epsilon", "all"] == 6
@@ -54,6 +60,15 @@ def test_budgets_and_runs_are_shown_and_nothing_private(audited, privcert, tmp_p
     assert found["privcert_runs_finished"] == {("reviews", "keyword"): 1}
     assert found["privcert_runs_unfinished"] == {(): 1}
     assert found["privcert_last_run_start_timestamp_seconds"]["reviews", "keyword"] % 86400 == 0
+
+
+@pytest.mark.parametrize("name", ["home.json", "release_log.sqlite", "metrics.prom"])
+def test_no_file_of_the_private_zone_is_replaced(audited, privcert, name):
+    before = (audited.private / "home.json").read_bytes()
+    refused = privcert("metrics", "--output", str(audited.private / name))
+    assert refused.code == 2 and f"output: {name} would lie in the private zone" in refused.err
+    assert (audited.private / "home.json").read_bytes() == before
+    ReleaseLog(audited).check()
 
 
 def test_private_figures_go_to_the_private_zone_only(audited, privcert, tmp_path):
@@ -67,6 +82,41 @@ def test_private_figures_go_to_the_private_zone_only(audited, privcert, tmp_path
     scored = found["privcert_pairs_scored"]["reviews", "keyword"]
     assert scored == 12 * 4  # texts of two kinds on two visits
     assert not list(audited.release.rglob("*.prom"))
+
+
+def private_figures(privcert, home: Home) -> dict[str, dict[tuple[str, ...], float]]:
+    assert privcert("metrics", "--private").code == 0
+    return read((home.private / "metrics.prom").read_text())
+
+
+def test_a_backfill_is_unfinished_until_it_is_published_and_audits_that_failed_are_counted(home, privcert, tmp_path):
+    source = write_dated(tmp_path / "reviews.parquet", {"2025-Q3": 20, "2025-Q4": 30})
+    run = new_backfill(capped(home), by_quarter(source, last="2025-Q4"))
+    due = plan_stage(run)
+    damaged = next(part for part in ReleaseLog(home).partitions("reviews") if part.partition == "2025-Q4")
+    for path in (home.corpora / "reviews" / damaged.version / "records").iterdir():
+        path.write_bytes(b"no table")
+    audit_due(run, due)
+    (home.private / "logs" / "events.jsonl").open("a").write('{"at": "2026-11-30T0')  # a full disk cut this line
+    killed = private_figures(privcert, home)
+    assert killed["privcert_runs_unfinished"] == {(): 2}  # the backfill, and the audit that failed
+    stopped = {stop: number for stop, number in killed["privcert_stages_stopped"].items() if number}
+    assert [(stage, number) for (_, stage), number in sorted(stopped.items())] == [("audit", 1), ("score", 1)]
+    assert killed["privcert_stages_stopped"]["refused", "certify"] == 0
+    publish_stage(run)
+    assert private_figures(privcert, home)["privcert_runs_unfinished"] == {(): 1}
+
+
+def test_partitions_that_changed_after_their_release_are_counted_until_they_are_audited_again(home, privcert, tmp_path):
+    quarters = {"2025-Q3": 20, "2025-Q4": 30}
+    definition = by_quarter(write_dated(tmp_path / "reviews.parquet", quarters), last="2025-Q4")
+    backfill(capped(home), definition)
+    assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 0}
+    write_dated(tmp_path / "reviews.parquet", quarters, late={"2025-Q4": 3})
+    backfill(home, definition)
+    assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 1}
+    backfill(home, definition, changed=True)
+    assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 0}
 
 
 def test_a_port_is_open_on_this_machine_alone_and_closed_by_a_signal(audited):

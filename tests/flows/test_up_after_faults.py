@@ -5,13 +5,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import psutil
 import pytest
 from prefect_servers import clean_environment
-from up_commands import Up, asked, end_up, is_deployed, nightly_home, runs, sealed, start_up, until
+from up_commands import Up, end_up, is_deployed, make_due, nightly_home, runs, sealed, start_up, until
 
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home
@@ -28,18 +28,6 @@ def up(tmp_path: Path) -> Iterator[Up]:
         yield started
     finally:
         end_up(started)
-
-
-def deployment(up: Up, name: str) -> str:
-    """Its id."""
-    [found] = [one["id"] for one in asked(up, "deployments/filter") if one["name"] == name]
-    return str(found)
-
-
-def make_due(up: Up, name: str, since: timedelta = timedelta(0)) -> None:
-    """A run of this deployment, as its schedule makes one."""
-    due = {"type": "SCHEDULED", "state_details": {"scheduled_time": (datetime.now(UTC) - since).isoformat()}}
-    asked(up, f"deployments/{deployment(up, name)}/create_flow_run", state=due)
 
 
 def kill_with_runs(up: Up) -> None:
@@ -74,8 +62,8 @@ def test_the_slot_of_a_run_that_was_killed_with_everything_is_free_again(up: Up)
     leases = let_leases_end(up.home)
     again = start_up(up.home, up.source, *OPTIONS)
     try:
-        until(lambda: is_deployed(again), again)
-        assert not runs(again, "Completed")
+        until(lambda: is_deployed(again) and runs(again, "Crashed"), again)
+        assert not runs(again, "Completed") and not runs(again, "Running")  # no place in the pool is lost
         until(lambda: not any(lease.exists() for lease in leases), again)
         make_due(again, "backfill_support")
         until(lambda: runs(again, "Completed") or runs(again, "Cancelled"), again)

@@ -1,109 +1,69 @@
-"""`privcert up` and `privcert deploy` for real: a schedule fires, audits what appeared; all ends with the command."""
+"""`privcert up` for real: a schedule fires, audits what appeared; all ends with the command."""
 
 import json
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from datetime import UTC, datetime
+from typing import Any
 
 import psutil
 import pytest
 from backfills import write_dated
 from prefect_servers import clean_environment
-from up_commands import PRIVCERT, Up, asked, end_up, is_deployed, nightly_home, runs, sealed, start_up, until
+from up_commands import DEFINITION, PRIVCERT, Up, asked, end_up, nightly_home, runs, sealed, start_up, until
 
 from tasks.ledger.log import ReleaseLog
-
-EVERY_MINUTE = "backfill_support=* * * * *"
+from tasks.reporting.sql import run_sql
+from tasks.storage.home import Home
 
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """One for the module; the last test ends it."""
     home, source = nightly_home(tmp_path_factory.mktemp("up"), {"2025-Q3": 10})
-    started = start_up(home, source, "--dask-workers", "1", "--schedule", EVERY_MINUTE)
+    started = start_up(home, source, "--dask-workers", "1", "--schedule", "backfill_support=* * * * *")
     try:
         yield started
     finally:
         end_up(started)
 
 
-@pytest.fixture
-def heard() -> Iterator[tuple[str, list[str]]]:
-    """A webhook on this machine: its URL, and what was sent to it."""
-    bodies: list[str] = []
-
-    class Ear(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["content-length"])).decode())
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Ear) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/", bodies
-        server.shutdown()
+def nothing_was_due(up: Up, since: datetime) -> list[dict[str, Any]]:
+    """Runs that began after `since` and said so."""
+    done = [run for run in runs(up, "Completed") if datetime.fromisoformat(run["start_time"]) > since]
+    return [run for run in done if run["state"]["message"] == "nothing was due"]
 
 
-def deploy(up: Up, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    environment = clean_environment() | {"PRIVCERT_HOME": str(up.home.root), "PREFECT_API_URL": up.api}
-    return subprocess.run(
-        [PRIVCERT, "deploy", "--schedule", EVERY_MINUTE, "--json", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def ids(up: Up) -> dict[str, set[str]]:
-    """Of all that a deployment makes on the server."""
-    kinds = ("deployments", "automations", "work_pools", "flows")
-    return {kind: {one["id"] for one in asked(up, f"{kind}/filter", limit=200)} for kind in kinds}
+def published(home: Home) -> tuple[set[str], list[str], list[str | None]]:
+    """Certificate files, keys in the published database, and what the log has charged."""
+    certificates = {path.name for path in (home.release / "certificates").glob("*.json")}
+    database = home.release / "release.duckdb"
+    rows = json.loads(str(run_sql(home, "select release_key from releases", operator=False, output="json")))
+    keys = sorted(row["release_key"] for row in rows) if database.exists() else []
+    return certificates, keys, [line.epsilon.spent for line in ReleaseLog(home).budget_lines()]
 
 
 @pytest.mark.slow
-def test_deploying_again_changes_nothing_and_a_failed_run_is_told(up, heard):
-    url, bodies = heard
-    until(lambda: is_deployed(up), up)
-    no_block = deploy(up, "--notify", "custom-webhook/ops")
-    assert no_block.returncode == 2 and "notify: the server has no block custom-webhook/ops" in no_block.stderr
-    kind = asked(up, "block_types/slug/custom-webhook", method="GET")["id"]
-    [schema] = asked(up, "block_schemas/filter", block_schemas={"block_type_id": {"any_": [kind]}})
-    data = {"name": "ops", "url": url, "json_data": {"said": "{{subject}}|{{body}}"}}
-    asked(up, "block_documents/", name="ops", block_type_id=kind, block_schema_id=schema["id"], data=data)
-    first = deploy(up, "--notify", "custom-webhook/ops")
-    assert first.returncode == 0, first.stderr
-    before = ids(up)
-    second = deploy(up, "--notify", "custom-webhook/ops")
-    assert (second.stdout, ids(up)) == (first.stdout, before)
-    assert len(before["automations"]) == 2 and len(before["deployments"]) == 4
-    study = next(one for one in asked(up, "deployments/filter") if one["name"] == "run_study")
-    run = asked(up, f"deployments/{study['id']}/create_flow_run", state={"type": "PENDING"})
-    state = {"type": "FAILED", "name": "Failed", "message": "a reason that is not told"}
-    asked(up, f"flow_runs/{run['id']}/set_state", state=state, force=True)
-    until(lambda: bodies, up)
-    assert json.loads(bodies[0]) == {
-        "said": f"privcert: run_study Failed|Run {run['name']} of deployment run_study is Failed."
-    }
-
-
-@pytest.mark.slow
-def test_a_schedule_audits_what_appeared_once_and_leaves_nothing_behind(up):
-    until(lambda: sealed(up) == 1, up)
+def test_a_schedule_audits_what_appeared_once_says_so_and_leaves_nothing_behind(up):
+    until(lambda: sealed(up) == 1 and runs(up, "Completed"), up)
     write_dated(up.source, {"2025-Q3": 10, "2025-Q4": 30})
-    until(lambda: sealed(up) == 2, up)
-    until(lambda: len(runs(up, "Completed")) >= 2, up)
-    assert [line.epsilon.spent for line in ReleaseLog(up.home).budget_lines()] == ["4"]
-    parameters = [run["parameters"] for run in runs(up, "Completed")]
+    until(lambda: sealed(up) == 2 and not runs(up, "Running"), up)
+    after, before = datetime.now(UTC), published(up.home)
+    assert len(before[0]) == len(before[1]) == 2 and before[2] == ["4"]
+    until(lambda: nothing_was_due(up, after), up)
+    assert published(up.home) == before
+    done = runs(up, "Completed")
+    said = {run["state"]["message"] for run in done}
+    assert said - {"nothing was due"} == {"1 audited, 21 not due"}
+    assert "reviews" not in json.dumps([run["state"] for run in done])
+    parameters = [run["parameters"] for run in done]
     nightly = str(up.home.private / "audits" / "nightly.yaml")
     assert {tuple(sorted(one.items())) for one in parameters} == {
         (("audit_file", nightly), ("home", str(up.home.root)), ("options_file", None))
     }
+    signs = asked(up, "events/filter", filter={"event": {"name": ["prefect.flow-run.heartbeat"]}})["events"]
+    assert {"prefect.tag.privcert"} <= {one["prefect.resource.id"] for sign in signs for one in sign["related"]}
     started = psutil.Process(up.process.pid).children(recursive=True)
     assert len(started) > 5
     up.process.send_signal(signal.SIGTERM)
@@ -123,3 +83,36 @@ def test_up_and_deploy_say_what_they_need(privcert, monkeypatch):
     assert (done.returncode, done.stderr) == (2, "privcert: PREFECT_API_URL: no Prefect server answers there\n")
     answer = privcert("up")
     assert answer.code == 2 and "PREFECT_API_URL: it names a server already" in answer.err
+
+
+@pytest.mark.parametrize("command", ["up", "deploy"])
+@pytest.mark.parametrize(
+    ("schedule", "file", "content", "says"),
+    [
+        ("backfill_support", "audits/nightly.yaml", None, "which is not there; write an audit definition ("),
+        ("audit_support", "audits/audit.yaml", "corpus: reviews\n", "epsilon: is required"),
+        ("run_study=* * * * *", "study.yaml", None, "which is not there; write the settings of a study there"),
+        (
+            "backfill_support_gpu", "audits/nightly.yaml", DEFINITION.format(source="reviews.parquet"),
+            "source: must be an absolute path, since a worker runs it",
+        ),
+        ("backfill_support", "audits/options/nightly.yaml", "parallel: 0\n", "parallel: must be at least 1"),
+    ],
+)  # fmt: skip
+def test_a_schedule_whose_file_is_missing_or_wrong_is_refused_before_anything_starts(
+    home, tmp_path, command, schedule, file, content, says
+):
+    path = home.private / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if "options" in file:
+        (home.private / "audits" / "nightly.yaml").write_text(DEFINITION.format(source="/reviews.parquet"))
+    if content is not None:
+        path.write_text(content)
+    environment = clean_environment() | {"PRIVCERT_HOME": str(home.root)}
+    environment |= {"PREFECT_API_URL": "http://127.0.0.1:9/api"} if command == "deploy" else {}
+    done = subprocess.run(
+        [PRIVCERT, command, "--schedule", schedule], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"schedule: {schedule.partition('=')[0]} runs {path}" in done.stderr and says in done.stderr
+    assert not (home.private / "logs").exists() and not (home.private / "prefect-up").exists()

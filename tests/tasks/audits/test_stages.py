@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import UserError
+from tasks.audits import stages
+from tasks.audits.guard import guarded
 from tasks.audits.publishing import rebuild_everything
 from tasks.audits.results import run_results
 from tasks.audits.stages import certify_stage, ingest_stage, propose_stage, run_audit, score_stage
@@ -24,7 +26,7 @@ from tasks.privacy.mechanisms import RELEASE_MECHANISMS
 from tasks.storage import crash
 from tasks.storage.crash import CRASH_POINTS
 from tasks.storage.home import initialise_home
-from tests.audits import KILLED, capped, in_child, new_run, release_files, settings_for, write_corpus
+from tests.audits import DISLIKES, KILLED, LIKES, capped, in_child, new_run, release_files, settings_for, write_corpus
 
 
 @pytest.fixture
@@ -186,6 +188,24 @@ def test_a_question_that_no_data_can_answer_is_refused_before_it_costs_unless_it
     assert spent(home) == "0.5"
 
 
+@pytest.mark.parametrize("mechanism", ["staircase", "svt"])
+def test_a_question_that_holds_at_one_theta_only_is_refused_where_nothing_can_reach_it(home, corpus, mechanism):
+    """`privcert plan` calls it vacuous; a frontier, which answers every theta, is asked and says so of this one."""
+    numbers = {"epsilon": Decimal(12), "theta": Decimal(1), "allow_vacuous": False}
+    asked = settings_for(corpus, mechanism=mechanism, **TAKES[mechanism], **numbers)
+    says = rf"^vacuous: partition all has n = 40, and {mechanism} answers at theta 1 only, where threshold 40 and "
+    with pytest.raises(UserError, match=says) as refused:
+        audit(capped(home, "1000"), asked)
+    assert "at a lower theta or with a larger epsilon" in str(refused.value) and spent(home) == "0"
+    [wanted] = audit(home, asked.model_copy(update={"allow_vacuous": True}))["partitions"]
+    assert wanted["vacuous"] and spent(home) == "12"
+    [lower] = audit(home, asked.model_copy(update={"theta": Decimal("0.5")}))["partitions"]
+    assert not lower["vacuous"] and spent(home) == "24"
+    every = settings_for(corpus, mechanism="frontier", **numbers)
+    [answer] = audit(home, every)["partitions"]
+    assert answer["vacuous"] and spent(home) == "36"
+
+
 def test_replaced_content_is_charged_again_on_the_same_account(home, corpus):
     audit(capped(home, "4"), settings_for(corpus))
     write_corpus(corpus, opening="Again: ")
@@ -219,6 +239,46 @@ def test_records_that_are_gone_from_the_home_stop_a_new_question_by_name(home, c
     with pytest.raises(UserError, match=r"records: those that were registered .* are not in this home; restore"):
         audit(home, settings_for(corpus, edition=2))
     assert spent(home) == before
+
+
+@pytest.mark.parametrize("names", [(".",), ("units.parquet",), ("records/part-00000.parquet",)])
+def test_versions_that_were_swapped_are_not_certified_for_each_other(home, tmp_path, monkeypatch, names):
+    """Two months of 40 authors each, registered, then swapped as a whole or in part; before and after scoring."""
+    rows = []
+    for month, text in (("01", LIKES), ("02", DISLIKES)):
+        authors = (f"author {month} {number}" for number in range(40))
+        rows += [{"id": name, "author": name, "on": f"2026-{month}-03", "text": text} for name in authors]
+    source = tmp_path / "months.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), source)
+    grid = {"partition_column": "on", "time_grid": "month", "first_period": "2026-01", "last_period": "2026-02"}
+    run = new_run(capped(home), settings_for(source, **grid))
+    ingest_stage(run)
+    propose_stage(run)
+    score_stage(run, "2026-02")
+    first, second = (home.corpora / "reviews" / one.version for one in run.partitions())
+    for name in names:
+        (first / name).rename(tmp_path / "aside")
+        (second / name).rename(first / name)
+        (tmp_path / "aside").rename(second / name)
+    monkeypatch.setattr(stages, "score_version", None)  # nothing is scored
+    says = rf"^records: what lies in the folder of version {first.name} is not what was registered .*restore"
+    with pytest.raises(UserError, match=says):
+        score_stage(run, "2026-01")
+    with pytest.raises(UserError, match=says.replace(first.name, second.name)):
+        certify_stage(run, "2026-02")
+    assert spent(home) == "0" and ReleaseLog(home).release_keys() == []
+
+
+def test_a_damaged_version_is_named_in_the_public_reason(home, corpus):
+    audit(capped(home), settings_for(corpus))
+    [folder] = (home.corpora / "reviews").iterdir()
+    (folder / "units.parquet").write_bytes(b"")
+    run = new_run(home, settings_for(corpus, edition=2))
+    ingest_stage(run)
+    propose_stage(run)
+    says = rf"^records: units\.parquet of version {folder.name} cannot be read: .*; restore private/corpora"
+    with pytest.raises(UserError, match=says):
+        guarded(score_stage, str(home.root), run.run_id, "all")
 
 
 def test_renaming_does_not_give_budget_back(home, corpus):
