@@ -1,7 +1,8 @@
 """privcert budget."""
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -76,12 +77,14 @@ def set_(account: str, epsilon: object, delta: object, rho: object, reason: str 
     """
     from flows.cli.summary import amounts_text
     from schemas.corpora import check_public_name
+    from tasks.audits.publishing import publish_what_changed
     from tasks.ledger.log import ReleaseLog
 
-    cap = _stated(epsilon, delta, rho)
-    ReleaseLog(present_home()).set_cap(
+    cap, home = _stated(epsilon, delta, rho), present_home()
+    ReleaseLog(home).set_cap(
         check_public_name(account, "account"), cap["epsilon"], reason, delta=cap["delta"], rho=cap["rho"]
     )
+    publish_what_changed(home)
     written = {name: decimal_text(amount) for name, amount in cap.items() if amount is not None}
     if as_json:
         print_json({"account": account, "cap": written})
@@ -125,10 +128,12 @@ def accept_gap(epsilon: object, delta: object, rho: object, reason: str, as_json
       privcert budget accept-gap --epsilon 2 --delta 0.00001 --rho 0.1 --reason "the same"
     """
     from flows.cli.summary import amounts_text
+    from tasks.audits.publishing import publish_what_changed
     from tasks.ledger.log import ReleaseLog
 
-    lost = _stated(epsilon, delta, rho, may_be_pure=True)
-    ReleaseLog(present_home()).accept_gap(lost["epsilon"], reason, delta=lost["delta"], rho=lost["rho"])
+    lost, home = _stated(epsilon, delta, rho, may_be_pure=True), present_home()
+    ReleaseLog(home).accept_gap(lost["epsilon"], reason, delta=lost["delta"], rho=lost["rho"])
+    publish_what_changed(home)
     written = {name: decimal_text(amount) for name, amount in lost.items() if amount is not None}
     if as_json:
         print_json({"charged": written})
@@ -166,7 +171,14 @@ def plan(
     """
     from schemas.audit import AuditSettings
     from schemas.building import build, read_settings_file
-    from tasks.audits.budget_plan import one_more_of, one_more_on, plan_facts, schedule_of
+    from tasks.audits.budget_plan import (
+        largest_partition,
+        least_units,
+        one_more_of,
+        one_more_on,
+        plan_facts,
+        schedule_of,
+    )
     from tasks.audits.catalogue import find_definition
 
     home, stated = present_home(), _stated(epsilon, delta, rho)
@@ -180,10 +192,16 @@ def plan(
     schedule = schedule_of(settings, home, every, first)
     lines = one_more_of(settings, home) if settings else one_more_on(str(account), _loss(stated), home)
     rows = [plan_facts(line, schedule) for line in lines]
+    sizes = {
+        "least_units": least_units(settings, home) if settings else None,
+        "largest_partition": largest_partition(settings, home) if settings else None,
+        "allow_vacuous": settings.allow_vacuous if settings else None,
+    }
     if as_json:
-        print_json({"lines": rows})
+        print_json({"lines": rows, **sizes})
     else:
         _print_plan(rows)
+        _print_sizes(sizes)
 
 
 def _loss(stated: dict[str, Decimal | None]) -> "Loss":
@@ -206,8 +224,32 @@ def _print_plan(rows: list[dict[str, object]]) -> None:
     for row in rows:
         charge, left = (amounts_text(row[name]) for name in ("charge", "left"))  # type: ignore[arg-type]
         fits = "any number of" if row["audits_that_fit"] is None else row["audits_that_fit"]
-        until = "" if row["last"] is None else f", one a {row['every']} from {row['first']} to {row['last']}"
-        click.echo(f"{row['account']} ({row['partition']}): {charge} each, {left} left: {fits} more fit{until}")
+        click.echo(
+            f"{row['account']} ({row['partition']}): {charge} for an audit of one partition, {left} left: {fits} more "
+            f"audits fit{_until(row)}"
+        )
+
+
+def _until(row: Mapping[str, Any]) -> str:
+    """Until when, at one audit in each period, or one of every partition that shares the line; what ends before."""
+    if row["last"] is None:
+        return ""
+    which = "one" if row["partitions"] == 1 else f"one of each of {row['partitions']} partitions"
+    until = f", {which} a {row['every']} from {row['first']} to {row['last']}"
+    if row["last_period"] is None or row["last"] <= row["last_period"]:
+        return until
+    return f"{until}; but the definition ends before, with last_period {row['last_period']}: {row['declared_audits']} in all"
+
+
+def _print_sizes(sizes: Mapping[str, Any]) -> None:
+    """Of a definition: below how many units no statement has an even chance, and so nothing is asked."""
+    least, largest = sizes["least_units"], sizes["largest_partition"]
+    if least is None:
+        return
+    asked = "and is asked all the same (allow_vacuous)" if sizes["allow_vacuous"] else "and is skipped"
+    click.echo(f"a partition of fewer than {least:,} units is vacuous: no statement can be certified, {asked}")
+    if largest is not None and largest < least:
+        click.echo(f"none of this kind certifies: the largest registered partition has n = {largest:,}")
 
 
 def _stated(epsilon: object, delta: object, rho: object, *, may_be_pure: bool = False) -> dict[str, Decimal | None]:

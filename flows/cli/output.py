@@ -3,11 +3,15 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from schemas.errors import UserError
 from tasks.storage.home import Home, default_home, initialise_home, open_home, release_zone
+
+if TYPE_CHECKING:
+    from tasks.storage.outputs import Kind
 
 _WIDE = 160  # columns, where nobody watches
 _LONGEST_WORD = 24  # of text: a longer one is folded
@@ -55,8 +59,13 @@ def home_for(visibility: str) -> Home:
 
 
 def present_home() -> Home:
-    """The home in use. Raises UserError when there is none."""
-    return open_home(default_home())
+    """The home in use. Raises UserError when there is none, or no private zone."""
+    root = default_home()
+    if (root / "release").is_dir() and not (root / "private").exists():
+        raise UserError(
+            f"{root} has no private zone, only what was published: this has to be done in the home that publishes"
+        )
+    return open_home(root)
 
 
 def release_zone_in_use() -> Home:
@@ -80,10 +89,15 @@ def starting_with(keys: Sequence[str], digits: str) -> str:
     return found[0]
 
 
-def writing_output(path: Path, content: bytes) -> Path:
-    """Put what --output asks for, all or nothing; anybody may read it. Raises UserError where it cannot be written."""
-    from tasks.storage.atomic import RELEASE_FILE, write_bytes
+def writing_output(path: Path, content: bytes, kind: "Kind | None" = None) -> Path:
+    """Put what --output asks for, all or nothing; anybody may read it.
 
+    Raises UserError where it cannot be written, in a private zone, and over a file that is not of this kind.
+    """
+    from tasks.storage.atomic import RELEASE_FILE, write_bytes
+    from tasks.storage.outputs import Kind, check_output
+
+    check_output(path, kind or Kind.ANY)
     try:
         write_bytes(path, content, RELEASE_FILE)
     except OSError as error:

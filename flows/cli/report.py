@@ -32,7 +32,7 @@ def open_(release: str | None, theta: object, as_json: bool) -> None:
     import webbrowser
 
     from schemas.errors import UserError
-    from tasks.reporting.report import INDEX, find_report, report_path
+    from tasks.reporting.report import INDEX, find_report, missing_report, report_path
 
     home = release_zone_in_use()
     if release is None:
@@ -40,7 +40,7 @@ def open_(release: str | None, theta: object, as_json: bool) -> None:
     else:
         path = report_path(home, *find_report(home, release, _theta(theta)))
     if not path.is_file():
-        raise UserError("report: there is none yet; `privcert report build` writes those of all releases")
+        raise UserError(missing_report(home, "there is none yet; `privcert report build` writes those of all releases"))
     is_open = webbrowser.open(path.as_uri())
     if as_json:
         print_json({"report": str(path), "opened": is_open})
@@ -88,9 +88,10 @@ def export(release: str, output: Path, theta: object, as_json: bool) -> None:
     Example: privcert report export 2afbe6293c59 --output report.html
     """
     from tasks.reporting.report import find_report, report_page
+    from tasks.storage.outputs import Kind
 
     home = release_zone_in_use()
-    writing_output(output, report_page(home, *find_report(home, release, _theta(theta))).encode())
+    writing_output(output, report_page(home, *find_report(home, release, _theta(theta))).encode(), Kind.HTML)
     if as_json:
         print_json({"report": str(output)})
     else:

@@ -32,3 +32,12 @@ def command(query: str, operator: bool, output: str, as_json: bool) -> None:
         answer = f'{{"rows": {answer if isinstance(answer, str) else answer.decode()}}}\n'
     sys.stdout.buffer.write(answer if isinstance(answer, bytes) else answer.encode())
     sys.stdout.buffer.flush()
+    if not operator:
+        from tasks.audits.freshness import is_behind
+
+        if is_behind(home):
+            click.echo(
+                "privcert: release.duckdb is older than the release log: whoever publishes brings it up to date by "
+                "`privcert warehouse rebuild`",
+                err=True,
+            )

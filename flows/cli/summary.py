@@ -69,9 +69,12 @@ def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None
     title = (
         f"{results['corpus']} / {partition['partition']}: n = {n}, unit {partition['unit']}, theta = {results['theta']}"
     )
-    ranked = sorted(emitted, key=lambda line: not line["is_certified"])
+    ranked = sorted(emitted, key=lambda line: not line["has_certificate"])
     rows = [
-        (line["statement"], share_at_least(line["certificate_units"], n) if line["is_certified"] else "no certificate")
+        (
+            line["statement"],
+            share_at_least(line["certificate_units"], n) if line["has_certificate"] else "no certificate",
+        )
         for line in ranked[:SHOWN]
     ]
     if rows:
@@ -79,7 +82,7 @@ def _print_partition(results: dict[str, Any], partition: dict[str, Any]) -> None
     else:
         click.echo(title)
     notes = [f"{len(emitted) - SHOWN} more in the report"] if len(emitted) > SHOWN else []
-    unsure = sum(not line["is_certified"] for line in emitted)
+    unsure = sum(not line["has_certificate"] for line in emitted)
     notes += [f"{unsure} without a certificate"] if unsure else []
     said = f" ({', '.join(notes)})" if notes else ""
     margin = _margin(partition["margin_units"], n) if n else "n = 0: nothing was asked"

@@ -4,12 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
+from schemas.errors import StageError, UserError
+from schemas.manifests import Manifest
 from tasks.audits.run import Run
 from tasks.ledger.log import ReleaseLog
 from tasks.reporting.checking import Checked, check_databases
+from tasks.reporting.copies import push_database, pushed_url
+from tasks.reporting.places import release_database
 from tasks.reporting.projection import build_operator_database, build_release_database, publishing
 from tasks.reporting.rejects import Fields, keep_rejects
 from tasks.reporting.report import write_reports
+from tasks.reporting.validation import InvalidWarehouseError
 from tasks.storage.home import Home
 
 
@@ -36,6 +41,35 @@ def publish(
         files += [log.write_certificate(key, theta) for key, theta in asked]
         files += write_reports(home, asked)
     return files
+
+
+def publish_what_changed(home: Home) -> None:
+    """After an act that changed the log: the release database says so at once. Nothing, where none was published yet.
+
+    Raises UserError or StageError that says the act itself is done.
+    """
+    if not release_database(home).is_file():
+        return
+    try:
+        publish(home, ())
+    except UserError as error:
+        raise UserError(f"the release log has it, release.duckdb not yet: {error}") from None
+    except InvalidWarehouseError as error:
+        raise StageError(f"the release log has it, release.duckdb not yet: {error}") from None
+
+
+def push(home: Home, url: str) -> Manifest:
+    """Publish, so that no reader gets less than the log says; then put database and manifest at `url`.
+
+    Raises UserError, before anything is written, for a URL that is not taken and where nothing was released yet;
+    StoreError.
+    """
+    pushed_url(home, url)
+    log = ReleaseLog(home)
+    if not (release_database(home).is_file() or log.release_keys()):
+        raise UserError("nothing was released yet: run `privcert audit` first")
+    publish(home, ())
+    return push_database(home, url, log.chain_hashes())
 
 
 def rebuild_everything(home: Home) -> list[Path]:

@@ -46,7 +46,7 @@ def _partition(run: Run, log: ReleaseLog, release_key: str, theta: Decimal) -> d
     lines = zip(answer["certificate_units"], payload["described"]["statements"], answer["reasons"], strict=True)
     ranked = sorted(lines, key=lambda line: (-line[0], line[1]))
     emitted = [
-        {"statement": text, "certificate": units / n, "certificate_units": units, "is_certified": reason is None}
+        {"statement": text, "certificate": units / n, "certificate_units": units, "has_certificate": reason is None}
         for units, text, reason in ranked
         if emits(units, n, exact)
     ]

@@ -19,7 +19,7 @@ import pyarrow as pa
 from schemas.errors import UserError
 from warehouse.views import View
 
-WAREHOUSE_VERSION = 2  # of the tables and views of both databases; 1 did not say its number
+WAREHOUSE_VERSION = 3  # of the tables and views of both databases; 1 did not say its number
 STORAGE_VERSION = "v1.3.0"  # from v1.4.0 on, DuckDB puts 16 random bytes into the header
 _SQL_TYPES = {
     pa.string(): "varchar",
@@ -107,13 +107,19 @@ def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     except duckdb.Error as error:
         if type(error) not in _DAMAGED:
             raise
-        raise UserError(f"{path} is damaged, or cannot be read: `privcert warehouse rebuild` builds it anew") from None
+        raise UserError(
+            f"{path} is damaged, or cannot be read: `privcert warehouse rebuild` builds it anew, "
+            "or `privcert warehouse pull` where it was pulled"
+        ) from None
 
 
 def check_there(path: Path) -> None:
     """Raises UserError where no database was published here, or it is gone."""
     if not path.is_file():
-        raise UserError(f"no database at {path} yet: run `privcert audit` first, or `privcert warehouse rebuild`")
+        raise UserError(
+            f"no database at {path} yet: run `privcert audit` first, or `privcert warehouse rebuild`; "
+            "where others publish, `privcert warehouse pull`"
+        )
 
 
 def read_origin(path: Path) -> dict[str, Any] | None:

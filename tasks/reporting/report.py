@@ -16,6 +16,7 @@ from schemas.errors import UserError
 from schemas.releases import file_stem
 from schemas.values import decimal_text
 from tasks.reporting.database import check_there, reading
+from tasks.reporting.places import is_published_here
 from tasks.reporting.projection import release_database
 from tasks.reporting.rejects import read_rejects
 from tasks.reporting.report_facts import Facts, Row, read_facts, readings_of, select
@@ -87,6 +88,16 @@ def find_report(home: Home, release: str, theta: Decimal | None) -> tuple[str, s
     return key, decimal_text(theta)
 
 
+def missing_report(home: Home, here: str) -> str:
+    """What to do about it: where the home publishes, `here` says; a reader's home cannot make one."""
+    if is_published_here(home):
+        return f"report: {here}"
+    return (
+        "report: only the database was pulled, no report and no certificate: ask who publishes it for the files that "
+        "`privcert report export` and `privcert export release` write there"
+    )
+
+
 def report_path(home: Home, release_key: str, theta: str) -> Path:
     """Where `write_reports` puts it."""
     with reading(release_database(home)) as connection:
@@ -109,7 +120,7 @@ def _replace(path: Path, page: str) -> None:
 def _facts(connection: duckdb.DuckDBPyConnection, home: Home, row: Row) -> Facts:
     file = _certificate_file(home, row)
     if not file.is_file():
-        raise UserError(f"report: {file.name} is missing; `privcert warehouse rebuild` writes it again")
+        raise UserError(missing_report(home, f"{file.name} is missing; `privcert warehouse rebuild` writes it again"))
     certificate: dict[str, Any] = json.loads(file.read_bytes())
     proposer = certificate["payload"]["described"]["proposer"]
     return read_facts(connection, certificate, read_rejects(home.release, proposer))

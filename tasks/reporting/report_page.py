@@ -17,7 +17,7 @@ _PER_STATEMENT = ("epsilon_per_statement_nats", "beta_per_statement")
 
 def render_report(facts: Facts, *, links: bool) -> str:
     """links: to the index, the certificate file and other reports beside it; a report that is sent away has none."""
-    certified = [row for row in facts.statements if row["is_certified"]]
+    certified = [row for row in facts.statements if row["has_certificate"]]
     abstained = {reason: [row for row in facts.statements if row["abstain_reason"] == reason] for reason in REASONS}
     curves = [(f"weight {curve.weight}", curve.points) for curve in facts.power]
     return render(

@@ -104,6 +104,7 @@ def test_what_is_not_run_is_marked_and_is_this_only() -> None:
     marked = {(path.stem, block.title) for path in DOCS.glob("*.md") for block in page(path.stem) if block.title}
     assert {(name, title.removeprefix(NOT_RUN)) for name, title in marked if title.startswith(NOT_RUN)} == {
         ("operations", "a crontab"),
+        ("operations", "they go on until stopped"),
         ("operations", "needs a PostgreSQL server"),
         ("operations", "needs a bucket"),
         ("operations", "needs a Dask cluster or a GPU"),

@@ -44,8 +44,8 @@ def test_a_cap_on_delta_is_still_above_0(privcert):
 
 
 def test_the_summary_names_no_support_where_there_is_no_certificate(capsys):
-    line = {"statement": "A.", "certificate": 0.0, "certificate_units": 0, "is_certified": False}
-    sure = line | {"statement": "B.", "certificate": 0.5, "certificate_units": 50, "is_certified": True}
+    line = {"statement": "A.", "certificate": 0.0, "certificate_units": 0, "has_certificate": False}
+    sure = line | {"statement": "B.", "certificate": 0.5, "certificate_units": 50, "has_certificate": True}
     partition = {
         "partition": "all", "n": 100, "unit": "author", "mechanism": "topk", "epsilon": "1", "scope": "report",
         "meaning": "at least", "vacuous": False, "margin_units": 1, "margin": 0.01, "abstained": 0,

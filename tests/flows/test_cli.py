@@ -193,7 +193,8 @@ SELECTED = {
             "parameters": {"delta": "0.00001", "selected": "3", "theta": "0.05"},
             "abstain_reasons": {"not_reached": 38, "not_selected": 19},
             "emitted": [
-                {"statement": "The food is good.", "certificate": 0.5, "certificate_units": 200, "is_certified": True},
+                {"statement": "The food is good.", "certificate": 0.5, "certificate_units": 200}
+                | {"has_certificate": True},
             ],
             "report": "r.html", "certificate": "c.json",
         }
@@ -241,7 +242,7 @@ def test_the_summary_rounds_a_certificate_down_and_a_margin_up(capsys, n, units,
         "statement": "The food is good.",
         "certificate": units / n,
         "certificate_units": units,
-        "is_certified": True,
+        "has_certificate": True,
     }
     made = partition | {"n": n, "margin_units": margin, "margin": margin / n, "emitted": [line]}
     print_results(SELECTED | {"partitions": [made]})

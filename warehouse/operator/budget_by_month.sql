@@ -3,7 +3,7 @@
 create view budget_by_month as
 with
 monthly as (
-    -- a line `*` sums its whole account; a charge `*` (an accepted gap) counts on every line of its account
+    -- a charge `*` counts on every line of its account: on the only one, or, an accepted gap, on that of each partition
     select
         budgets.account,
         budgets.ledger_line,
@@ -18,7 +18,7 @@ monthly as (
     inner join staging.partition_charges as charges
         on
             budgets.account = charges.account
-            and (budgets.ledger_line = '*' or charges.ledger_line in ('*', budgets.ledger_line))
+            and charges.ledger_line in ('*', budgets.ledger_line)
     group by all
 )
 

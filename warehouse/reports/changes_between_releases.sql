@@ -32,7 +32,7 @@ paired as (
         before.n as n_before,
         before.mechanism as mechanism_before,
         before.epsilon as epsilon_before,
-        before.is_certified as is_certified_before,
+        before.has_certificate as has_certificate_before,
         before.certificate_units as certificate_units_before,
         before.certificate as certificate_before,
         before.margin_units as margin_units_before,
@@ -55,13 +55,13 @@ select
     case
         when is_emitted and not is_emitted_before then 'newly_certified'
         when is_emitted_before and not is_emitted then 'not_certified_this_time'
-        when not (is_certified and is_certified_before) then 'not_comparable'
+        when not (has_certificate and has_certificate_before) then 'not_comparable'
         when certificate_units > certificate_units_before then 'moved_up'
         when certificate_units < certificate_units_before then 'moved_down'
         else 'unchanged'
     end as change,
     -- Null where one of the two has no certificate.
-    case when is_certified and is_certified_before then certificate_units - certificate_units_before end as moved_units,
+    case when has_certificate and has_certificate_before then certificate_units - certificate_units_before end as moved_units,
     certificate_units_before,
     certificate_units,
     certificate_before,
@@ -77,7 +77,7 @@ select
     edition,
     -- The margin of a certificate is about as far as noise takes it, so a move within both tells nothing.
     case
-        when is_certified and is_certified_before
+        when has_certificate and has_certificate_before
             then abs(certificate_units - certificate_units_before) <= margin_units + margin_units_before
     end as is_within_margins,
     question_key = question_key_before as is_noise_alone,

@@ -17,6 +17,7 @@ select
     corpus,
     partition,
     version_number,
+    is_superseded,
     n,
     unit,
     model,

@@ -6,6 +6,7 @@ select
     releases.corpus,
     releases.partition,
     releases.version_number,
+    releases.is_superseded,
     releases.n,
     releases.unit,
     certificates.statement,
@@ -21,7 +22,7 @@ select
             then coalesce(certificates.reason, 'below_threshold')
     end as abstain_reason,
     -- What a selection left out has no certificate, though a threshold of 0 emits it.
-    releases.n > 0 and certificates.reason is null as is_certified,
+    releases.n > 0 and certificates.reason is null as has_certificate,
     case when releases.n > 0 then certificates.certificate_units / releases.n else 0 end as certificate,
     certificates.certificate_units,
     thresholds.theta,

@@ -16,6 +16,7 @@ select
     first_value(releases.release_key) over question as question_key,  -- the release key of its first edition
     row_number() over question = 1 as is_first_edition,
     count(*) over (question rows between unbounded preceding and unbounded following) as editions,
+    releases.version_number < max(releases.version_number) over asked_of_all_versions as is_superseded,
     case
         when releases.scope = 'candidate'
             then 'each certificate alone errs with probability at most ' || releases.beta
@@ -38,5 +39,21 @@ window question as (
         releases.scope,
         statements.statement_ids
     order by releases.edition, releases.sequence
+),
+
+-- the same question, whatever version of the partition and however often
+asked_of_all_versions as (
+    partition by
+        releases.corpus,
+        releases.partition,
+        releases.unit,
+        releases.unit_support,
+        releases.model_fingerprint,
+        releases.mechanism,
+        releases.parameters,
+        releases.epsilon,
+        releases.beta,
+        releases.scope,
+        statements.statement_ids
 )
 order by releases.sequence;

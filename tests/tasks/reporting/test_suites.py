@@ -127,10 +127,10 @@ SPOILED: dict[str, list[tuple[str, str, str]]] = {
         ("abstain_reason", "'tired'", "be_in_set of abstain_reason"),
         ("abstain_reason", "NULL", "not_be_null of abstain_reason"),
         ("abstain_reason", "'below_threshold'", "to_be_null of abstain_reason"),
-        ("abstain_reason", "'not_selected'", "be_in_set of is_certified"),
-        ("abstain_reason", "'not_reached'", "be_in_set of is_certified"),
-        ("n", "0", "be_in_set of is_certified"),
-        ("is_certified", "false", "be_between of certificate_units"),
+        ("abstain_reason", "'not_selected'", "be_in_set of has_certificate"),
+        ("abstain_reason", "'not_reached'", "be_in_set of has_certificate"),
+        ("n", "0", "be_in_set of has_certificate"),
+        ("has_certificate", "false", "be_between of certificate_units"),
         ("theta", "'0.05'", "compound_columns_to_be_unique"),
         ("theta_share", "1.5", "be_between of theta_share"),
         ("threshold_units", "-1", "be_between of threshold_units"),
@@ -150,7 +150,10 @@ SPOILED: dict[str, list[tuple[str, str, str]]] = {
             (column, "NULL", f"not_be_null of {column}")
             for column in ("statement", "certificate", "guarantee", "margin", "is_vacuous", "question_key")
         ),
-        *((column, "NULL", f"not_be_null of {column}") for column in ("is_certified", "meaning", "weight")),
+        *(
+            (column, "NULL", f"not_be_null of {column}")
+            for column in ("has_certificate", "is_superseded", "meaning", "weight")
+        ),
     ],
     "statements": [
         ("certificate_units", "certificate_units + 1", "expect_table_row_count_to_equal"),

@@ -1,0 +1,49 @@
+"""Is the release database behind the release log? Told by two chain heads; nothing is projected or written."""
+
+import json
+import os
+
+from schemas.errors import UserError
+from tasks.reporting.database import read_origin
+from tasks.reporting.places import release_database
+from tasks.storage.home import Home, open_home
+
+_TOLD = "chain_head.json"  # what the release zone was told of the log
+
+
+def is_behind(zone: Home) -> bool:
+    """Was the database built at another head than the log has now?
+
+    Whoever may not read the private zone asks what the release zone was told. False where there is nothing to compare:
+    no database, one that was pulled, a log that does not answer. Raises UserError for a database of a newer version.
+    """
+    origin = read_origin(release_database(zone))
+    if origin is None:
+        return False
+    return (_head_of_log(zone) or _head_told(zone)) not in (None, origin["chain_head"])
+
+
+def _head_told(zone: Home) -> str | None:
+    try:
+        return str(json.loads((zone.release / _TOLD).read_bytes())["hash"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _head_of_log(zone: Home) -> str | None:
+    """The head, where this user may read the log; a log that is not there is not made."""
+    if not os.access(zone.private, os.R_OK | os.X_OK):
+        return None
+    from sqlalchemy import select  # not for analysts, who wait for it otherwise
+
+    from tasks.ledger.database import open_engine, reading
+    from tasks.ledger.tables import HEAD
+
+    try:
+        url = open_home(zone.root).log_url
+        if url.startswith("sqlite") and not (zone.private / "release_log.sqlite").is_file():
+            return None
+        with reading(open_engine(url)) as connection:
+            return str(connection.execute(select(HEAD.c.hash)).scalar_one())
+    except UserError:
+        return None
