@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from schemas.errors import UserError
-from schemas.exact_yaml import load_yaml
+from schemas.exact_yaml import MAX_BYTES, load_yaml
+from schemas.operator_files import read_at_most
 
 Settings = TypeVar("Settings", bound=BaseModel)
 
@@ -15,9 +16,15 @@ Settings = TypeVar("Settings", bound=BaseModel)
 def read_settings_file(path: Path) -> dict[str, Any]:
     """Keys and values of a YAML (or JSON) settings file. Raises UserError where it is no mapping."""
     try:
-        content = load_yaml(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise UserError(f"settings file: there is none at {str(path)!r}, or it may not be read") from None
+        written = read_at_most(path, MAX_BYTES)
+    except (OSError, ValueError):
+        raise UserError(
+            f"settings file: there is none at {str(path)!r}, or it may not be read, or it is no regular file"
+        ) from None
+    if len(written) > MAX_BYTES:
+        raise UserError(f"settings file: is larger than {MAX_BYTES // 1024**2} MiB")
+    try:
+        content = load_yaml(written.decode("utf-8"))
     except UnicodeDecodeError:
         raise UserError("settings file: not UTF-8") from None
     if not isinstance(content, dict):

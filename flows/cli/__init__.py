@@ -67,8 +67,8 @@ def main() -> None:
         _stop("stopped", 130)
     except click.ClickException as error:
         _stop(error.format_message(), 2)
-    except UserError as error:
-        _stop(str(error), 2)
+    except UserError as error:  # its notes name what the terminal alone may know
+        _stop("; ".join([str(error), *getattr(error, "__notes__", [])]), 2)
     except StageError as error:
         _stop(str(error), 1)
     except BrokenPipeError:

@@ -35,6 +35,7 @@ def release(release: str, theta: object, output: Path | None, verifier: bool, as
     """
     from tasks.ledger.log import ReleaseLog
     from tasks.reporting.projection import publishing
+    from tasks.storage.outputs import Kind
 
     home = present_home()
     log = ReleaseLog(home)
@@ -46,7 +47,7 @@ def release(release: str, theta: object, output: Path | None, verifier: bool, as
         with publishing(home):
             path = log.write_certificate(key, asked)
     else:
-        path = writing_output(output, log.certificate(key, asked))
+        path = writing_output(output, log.certificate(key, asked), Kind.JSON)
     files = [path, _put_verifier(path.parent)] if verifier else [path]
     if as_json:
         print_json({"certificate": str(path), "files": [str(file) for file in files]})
@@ -56,5 +57,6 @@ def release(release: str, theta: object, output: Path | None, verifier: bool, as
 
 def _put_verifier(folder: Path) -> Path:
     from tasks.ledger import verifier
+    from tasks.storage.outputs import Kind
 
-    return writing_output(folder / "verifier.py", Path(verifier.__file__).read_bytes())
+    return writing_output(folder / "verifier.py", Path(verifier.__file__).read_bytes(), Kind.VERIFIER)

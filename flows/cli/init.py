@@ -27,7 +27,7 @@ def command(store: str | None, as_json: bool) -> None:
 
     home = initialise_home(default_home(), on_purpose=True, store=store)
     home.check_store()
-    ReleaseLog(home)
+    ReleaseLog(home).check_not_behind()
     facts = {
         "home": str(home.root),
         "ledger_id": home.ledger_id,

@@ -9,10 +9,13 @@ import pyarrow.dataset as ds
 from schemas.inputs import INPUT_ASKED, INPUT_RECORDS, INPUT_UNITS, INPUT_VERDICTS
 from schemas.records import RECORDS
 from schemas.statements import Statement
+from tasks.corpora.contents import check_content
 from tasks.corpora.versions import iterate_records, read_units, record_files
+from tasks.ledger.log import ReleaseLog
 from tasks.ledger.question import Question
 from tasks.storage.home import Home
 from tasks.storage.objects import AnyPath, StoredPath
+from tasks.storage.parquet import naming_damage
 from tasks.support.bits import population_of_columns
 from tasks.support.cache import ScoreCache
 from tasks.support.texts import index_texts
@@ -21,10 +24,16 @@ _STATEMENTS_AT_ONCE = 512
 _RECORDS_AT_ONCE = 10_000
 
 
+def check_registered(question: Question, version_path: AnyPath, home: Home) -> None:
+    """See that the version's folder holds the records that the log registered. Raises UserError where it does not."""
+    check_content(version_path, ReleaseLog(home).content_key(question.partition.version), home)
+
+
 def check_inputs(question: Question, version_path: AnyPath, home: Home) -> None:
-    """Run the suites on inputs. Raises UserError before anything is spent."""
+    """Is it what was registered? Then run the suites on inputs. Raises UserError before anything is spent."""
     from tasks.reporting.inputs import validate_inputs  # late: Great Expectations takes seconds to import
 
+    check_registered(question, version_path, home)
     asked = {"units": question.partition.n, "statements": len(question.statements)}
     rows = _verdicts(version_path, question.statements, question.model_fingerprint, home)
     tables = {
@@ -49,7 +58,10 @@ def _records(version_path: AnyPath) -> pa.Table:
 
 def _scanned(version_path: AnyPath, columns: Mapping[str, ds.Expression]) -> pa.Table:
     if not isinstance(version_path, StoredPath):
-        return ds.dataset(record_files(version_path), format="parquet").to_table(columns=columns)
+        checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+        parquet = ds.ParquetFileFormat(default_fragment_scan_options=checked)
+        with naming_damage(version_path / "records"):
+            return ds.dataset(record_files(version_path), format=parquet).to_table(columns=columns)
     batches = (batch for table in iterate_records(version_path, _RECORDS_AT_ONCE) for batch in table.to_batches())
     return ds.Scanner.from_batches(batches, schema=RECORDS, columns=columns).to_table()
 

@@ -4,7 +4,7 @@ They exchange files in the run's folder. What is worth keeping is content-addres
 finds it and does nothing twice.
 """
 
-from tasks.audits.inputs import check_inputs
+from tasks.audits.inputs import check_inputs, check_registered
 from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.progress import report
 from tasks.audits.proposing import propose_once
@@ -66,8 +66,10 @@ def score_stage(run: Run, partition: str) -> None:
     if not run.settings.allow_vacuous:
         check_not_hopeless(question)
     log.check_affordable(question)
+    records = version_path(run, question.partition)
+    check_registered(question, records, run.home)
     summary = score_version(
-        version_path(run, question.partition),
+        records,
         question.statements,
         model_reference(run.settings, run.home),
         run.home,

@@ -7,6 +7,7 @@ import pyarrow as pa
 from schemas.corpora import CorpusSettings, SourceFormat
 from tasks.corpora.problems import SourceError
 
+_ID_ADVICE = ": name the one that tells records apart with --id, or add a column that numbers the rows"
 PATH, FOLDER, TEXT = "path", "folder", "text"  # columns that a folder of text files has
 
 
@@ -29,7 +30,7 @@ class Columns:
     def _position(role: str, name: str, header: list[str]) -> int:
         count = header.count(name)
         if count == 0:
-            raise SourceError(f"{role}: the source has no column {name!r}")
+            raise SourceError(f"{role}: the source has no column {name!r}{_ID_ADVICE if role == 'id' else ''}")
         if count > 1:
             raise SourceError(f"{role}: the source has several columns {name!r}")
         return header.index(name)

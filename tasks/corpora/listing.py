@@ -20,14 +20,24 @@ def files_below(filesystem: fsspec.AbstractFileSystem, folder: str) -> list[str]
 
 
 def files_like(filesystem: fsspec.AbstractFileSystem, pattern: str) -> list[str]:
-    """Paths of the files that match a glob pattern (`*`, `?`, `[...]`, `**` for any depth), sorted."""
+    """Paths of the files that match a glob pattern (`*`, `?`, `[...]`, `**` for any depth), sorted.
+
+    As in a shell, a name that starts with a dot is matched only by a part of the pattern that starts with one.
+    """
     parts = pattern.split("/")
     magic = [number for number, part in enumerate(parts) if _MAGIC.search(part)]
     if not magic:
         return []
     wanted = re.compile(glob_translate(pattern))
-    found = _walk(filesystem, "/".join(parts[: magic[0]]) or "/", lambda folder: _leads_to(parts, folder))
-    return sorted(path for path in found if wanted.fullmatch(path))
+    dotted = [re.compile(glob_translate(part)) for part in parts if part.startswith(".")]
+
+    def is_shown(path: str) -> bool:
+        names = [name for name in path.split("/")[magic[0] :] if name.startswith(".")]
+        return all(any(part.fullmatch(name) for part in dotted) for name in names)
+
+    root = "/".join(parts[: magic[0]]) or "/"
+    found = _walk(filesystem, root, lambda folder: is_shown(folder) and _leads_to(parts, folder))
+    return sorted(path for path in found if is_shown(path) and wanted.fullmatch(path))
 
 
 def _leads_to(parts: list[str], folder: str) -> bool:

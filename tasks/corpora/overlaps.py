@@ -4,15 +4,17 @@ Memory grows with the keys of the new folders, never with those of the known one
 folders are staged ones, on the disk; known ones lie there or in the home's store.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
+from schemas.errors import UserError
 from tasks.corpora.versions import UNITS_FILE, record_files
 from tasks.storage.objects import AnyPath, StoredPath
-from tasks.storage.parquet import parquet_file
+from tasks.storage.parquet import RESTORE, parquet_file
 
 _UNIT_KEYS: Mapping[str, pl.DataType] = {"unit_key": pl.Binary(), "look_key": pl.Binary()}
 _ROWS_AT_ONCE = 100_000
@@ -23,7 +25,8 @@ def shares_units(new: Sequence[Path], known: Sequence[AnyPath], column: str = "u
     if not (new and known):
         return False
     ours = _units(new)
-    return _any(_units(known, ours, column).join(ours, on=column, how="semi"))
+    with _naming_damage(folder / UNITS_FILE for folder in known):
+        return _any(_units(known, ours, column).join(ours, on=column, how="semi"))
 
 
 def shares_records(new: Sequence[Path], known: Sequence[AnyPath]) -> bool:
@@ -31,8 +34,9 @@ def shares_records(new: Sequence[Path], known: Sequence[AnyPath]) -> bool:
     if not (new and known):
         return False
     ours = pl.scan_parquet([folder / "record_keys.parquet" for folder in new])
-    theirs = _keys([folder / "record_keys.parquet" for folder in known], {"record_key": pl.Binary()}, ours)
-    return _any(theirs.join(ours, on="record_key", how="semi"))
+    files = [folder / "record_keys.parquet" for folder in known]
+    with _naming_damage(files):
+        return _any(_keys(files, {"record_key": pl.Binary()}, ours).join(ours, on="record_key", how="semi"))
 
 
 def looks_like_another(new: Sequence[Path], known: Sequence[AnyPath]) -> bool:
@@ -40,8 +44,9 @@ def looks_like_another(new: Sequence[Path], known: Sequence[AnyPath]) -> bool:
     if not (new and known):
         return False
     ours = _units(new)
-    theirs = _units(known, ours, "look_key")
-    return _any(theirs.join(ours, on="look_key", how="semi").join(ours, on="unit_key", how="anti"))
+    with _naming_damage(folder / UNITS_FILE for folder in known):
+        theirs = _units(known, ours, "look_key")
+        return _any(theirs.join(ours, on="look_key", how="semi").join(ours, on="unit_key", how="anti"))
 
 
 def most_texts_in_one(new: Sequence[Path], groups: Sequence[Sequence[AnyPath]]) -> bool:
@@ -53,10 +58,24 @@ def most_texts_in_one(new: Sequence[Path], groups: Sequence[Sequence[AnyPath]]) 
     if not (ours and group_of):
         return False
     distinct = pl.scan_parquet(ours).select("text_key").drop_nulls().unique().collect(engine="streaming")
-    common = _grouped(group_of, distinct).join(distinct.lazy(), on="text_key", how="semi").unique()
-    counted = common.group_by("group").len()
-    most = counted.select(pl.col("len").max()).collect(engine="streaming").item()
+    with _naming_damage(group_of):
+        common = _grouped(group_of, distinct).join(distinct.lazy(), on="text_key", how="semi").unique()
+        counted = common.group_by("group").len()
+        most = counted.select(pl.col("len").max()).collect(engine="streaming").item()
     return most is not None and 2 * int(most) >= distinct.height
+
+
+@contextmanager
+def _naming_damage(known: Iterable[AnyPath]) -> Iterator[None]:
+    """Raises UserError where one of these files, of a registered version, is not there or cannot be read."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, FileNotFoundError):
+        for file in known:  # a scan of many does not say which
+            with parquet_file(file) as parquet:
+                for _ in parquet.iter_batches(_ROWS_AT_ONCE):
+                    pass
+        raise UserError(f"records: a file of a registered version cannot be read; {RESTORE}") from None
 
 
 def _units(folders: Sequence[AnyPath], among: pl.LazyFrame | None = None, column: str = "") -> pl.LazyFrame:

@@ -15,6 +15,7 @@ from tasks.corpora.problems import SourceError
 
 ALL = "all"
 _MOST_PERIODS = 10_000
+_CALENDAR_SECONDS = (-62_135_596_800, 253_402_300_800)  # 0001-01-01 and 10000-01-01, from 1970 on
 _KEY_LENGTH = {TimeGrid.YEAR: 4, TimeGrid.QUARTER: 7, TimeGrid.MONTH: 7, TimeGrid.DAY: 10}  # of 2026-11-30, 2026-Q4
 _WRITTEN = re.compile(r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?)?\Z", re.ASCII)
 _QUARTER = re.compile(r"\d{4}-Q[1-4]\Z", re.ASCII)
@@ -57,6 +58,7 @@ def partition_scheme(settings: CorpusSettings) -> Scheme:
 def period_keys(column: pa.Array, grid: TimeGrid) -> pa.Array:
     """Key of the period of each date, time or ISO 8601 text; times with a zone are taken in UTC; null if no date.
 
+    What lies outside the years 1 to 9999 is no date here, however it is stored: its key would be that of another year.
     Text may be as short as the grid allows (2026-11 on a grid of months, quarters or years), or the key of a quarter.
     """
     if pa.types.is_large_string(column.type):
@@ -67,10 +69,21 @@ def period_keys(column: pa.Array, grid: TimeGrid) -> pa.Array:
         column = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit))
     else:
         column = column.cast(pa.timestamp("ms"))
+    column = _in_calendar(column)
     if grid is TimeGrid.QUARTER:
         number = pc.cast(pc.quarter(column), pa.string())
         return pc.binary_join_element_wise(pc.strftime(column, "%Y"), number, "-Q")
     return pc.utf8_slice_codeunits(pc.strftime(column, "%Y-%m-%d"), 0, _KEY_LENGTH[grid])
+
+
+def _in_calendar(moments: pa.Array) -> pa.Array:
+    """Null where a timestamp lies outside the years 1 to 9999; its number is compared, since no year may overflow."""
+    a_second = 10 ** (3 * ("s", "ms", "us", "ns").index(moments.type.unit))
+    start, end = _CALENDAR_SECONDS
+    first, last = max(-(2**63), start * a_second), min(end * a_second - 1, 2**63 - 1)
+    number = moments.cast(pa.int64())
+    is_inside = pc.and_(pc.greater_equal(number, first), pc.less_equal(number, last))
+    return pc.if_else(is_inside, moments, pa.scalar(None, moments.type))
 
 
 def period_of(day: date, grid: TimeGrid) -> str:

@@ -32,12 +32,13 @@ def private_file(path: Path, *, append: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def private_parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """A Parquet writer for a private file. Texts and keys gain nothing from dictionaries or statistics."""
+    """A Parquet writer for a private file. Texts and keys gain nothing from dictionaries or statistics.
+
+    Pages have checksums: a byte that a disk or a copy changed is found when it is read.
+    """
     plain = {"use_dictionary": [name for name in schema.names if name == "status"], "write_statistics": False}
-    with (
-        private_file(path) as file,
-        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, **plain) as writer,
-    ):
+    kept = {"compression": "zstd", "compression_level": 1, "write_page_checksum": True}
+    with private_file(path) as file, pq.ParquetWriter(file, schema, **plain, **kept) as writer:
         yield writer
 
 

@@ -73,6 +73,8 @@ def find_source(settings: CorpusSettings) -> Source:
     if filesystem.isdir(root):
         return _folder(settings.format, filesystem, root, encoding)
     paths = [root] if filesystem.exists(root) else files_like(filesystem, root)
+    if "file" in filesystem.protocol and filesystem.exists(root) and not filesystem.isfile(root):
+        raise SourceError("source: it is a pipe or a device, and no file")  # reading could block, or never end
     if not paths:  # what is not there and what may not be seen look alike to most file systems
         raise SourceError("source: no such file or folder, or it may not be read")
     formats = {_format(settings.format, path) for path in paths}

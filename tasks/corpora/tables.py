@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from schemas.records import RECORDS, UNITS
+from tasks.corpora.contents import ContentSum
 from tasks.corpora.keyed import KEY_BYTES, KeyedHash
 from tasks.corpora.private_files import key_bytes, key_column, private_folder, private_parquet
 from tasks.corpora.resolved import Resolved
@@ -37,11 +38,11 @@ def write_partition(
 ) -> bytes:
     """Write all files of a partition into `folder`, which can be moved; returns its content key, 32 bytes.
 
-    spooled: the batches that `resolved` describes, in its order. The content key is the sum modulo 2^256 of the
-    content keys of distinct records: it depends neither on their order nor on repetitions.
+    spooled: the batches that `resolved` describes, in its order. The content key depends neither on the order of
+    records nor on repetitions.
     """
     unit_keys = _write_units(folder / "units.parquet", resolved, keyed, namespace.encode())
-    keys, total = SortedKeys(folder), np.zeros(KEY_BYTES // 4, np.uint64)
+    keys, total = SortedKeys(folder), ContentSum()
     with (
         _Parts(private_folder(folder / "records")) as parts,
         private_parquet(folder / "quarantine.parquet", QUARANTINE) as quarantine,
@@ -50,12 +51,9 @@ def write_partition(
             parts.write(records.select(RECORDS.names).cast(RECORDS))
             quarantine.write_table(_unreadable(records, resolved.unit_ids))
             keys.add(_membership_keys(records.filter(pc.is_valid(records["text_key"])), unit_keys, keyed))
-            limbs = np.frombuffer(key_bytes(records["content_key"]), ">u4").reshape(-1, KEY_BYTES // 4)
-            total += limbs.sum(0, dtype=np.uint64)
+            total.add(key_bytes(records["content_key"]))
     keys.write(folder / "record_keys.parquet")
-    limbs_up: list[int] = total[::-1].tolist()
-    content = sum(limb << (32 * place) for place, limb in enumerate(limbs_up))
-    return (content & ((1 << 8 * KEY_BYTES) - 1)).to_bytes(KEY_BYTES, "big")
+    return total.key()
 
 
 def _write_units(path: Path, resolved: Resolved, keyed: KeyedHash, namespace: bytes) -> bytes:

@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from schemas.errors import UserError
+from schemas.operator_files import read_at_most
 from schemas.values import SPELLING, exact_decimal, number_written, theta_of
 from tasks.privacy.planning import BetaMixture, BetaPart, KnownSupports, Prior
 
@@ -25,8 +26,7 @@ def read_prior_file(path: str) -> KnownSupports:
     Raises UserError with the line number; the file is public.
     """
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        content = read_at_most(Path(path), MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no such path"
         raise UserError(f"prior_file: cannot read {path!r}: {reason}") from None

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from schemas.domain_files import DomainFile
 from schemas.errors import UserError
 from schemas.exact_yaml import load_yaml
+from schemas.operator_files import read_at_most
 
 MAX_FILE_BYTES = 256 * 1024
 
@@ -80,8 +81,7 @@ def parse_domain(content: bytes, label: str) -> Domain:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        content = read_at_most(path, MAX_FILE_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no such path"
         raise UserError(_one_line(f"domain: cannot read {str(path)!r}: {reason}")) from None

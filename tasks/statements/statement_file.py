@@ -7,6 +7,7 @@ from pathlib import Path
 
 from schemas.domain_files import MAX_STATEMENT_CHARACTERS, unprintable
 from schemas.errors import UserError
+from schemas.operator_files import read_at_most
 from schemas.statements import Statement, distinct
 from schemas.values import SPELLING, number_written, weight_of
 
@@ -18,8 +19,7 @@ MIN_CHARACTERS = 3
 def read_statement_file(path: str | Path) -> bytes:
     """The file's bytes. Raises UserError when it cannot be read or is too large."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        content = read_at_most(Path(path), MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no such path"
         raise UserError(f"statements_file: cannot read {str(path)!r}: {reason}") from None

@@ -134,6 +134,16 @@ def open_home(root: Path) -> Home:
     return Home(root=root, ledger_id=content["ledger_id"], on_purpose=content["on_purpose"], store=content.get("store"))
 
 
+def is_private_zone(folder: Path) -> bool:
+    """Whether this folder is the private zone of a home, whoever's: one that may not be looked into counts as one."""
+    if folder.name != "private":
+        return False
+    try:
+        return (folder / _IDENTITY).exists()
+    except PermissionError:
+        return True
+
+
 def release_zone(root: Path) -> Home:
     """The home as an analyst sees it: its release zone alone; nothing private is read.
 

@@ -53,6 +53,8 @@ def _read(path: Path) -> pl.DataFrame:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"pairs: the file must end in one of {', '.join(_READERS)}")
+    if not path.is_file():
+        raise UserError("pairs: no such file, or it is no regular file")
     try:
         return reader(path)
     except (pl.exceptions.PolarsError, OSError):

@@ -8,17 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from schemas.errors import UserError
 from schemas.records import RecordStatus
 from tasks.corpora.versions import UNITS_FILE, record_files
 from tasks.storage.objects import AnyPath
 from tasks.storage.parquet import parquet_file
 
 Keys = NDArray[np.bytes_]  # (texts,), 32 bytes each: keyed hashes
-MISSING_RECORDS = (
-    "records: those that were registered for this partition are not in this home; restore private/corpora (or the "
-    "store) from the same backup as the home; nothing was spent"
-)
 KEY_BYTES = 32
 KEY = np.dtype(f"S{KEY_BYTES}")  # trailing zero bytes compare equal to padding, harmless at a fixed width
 
@@ -44,8 +39,8 @@ class VersionTexts:
 def index_texts(version_path: AnyPath) -> VersionTexts:
     """Read keys and units of a version, never a text.
 
-    Raises UserError where they are not there, ValueError when the tables contradict their schema (a fault of ours,
-    without values).
+    Raises UserError where they are not there or are damaged, ValueError when the tables contradict their schema (a
+    fault of ours, without values).
     """
     keys, where, units_of = [np.empty(0, KEY)], [np.empty((0, 3), np.int64)], [np.empty(0, np.int64)]
     readable = [np.empty(0, np.bool_)]
@@ -102,11 +97,8 @@ def _row_group(path: AnyPath, group: int) -> pa.Table:
 
 
 def _number_of_units(version_path: AnyPath) -> int:
-    try:
-        with parquet_file(version_path / UNITS_FILE) as file:
-            return int(file.metadata.num_rows)
-    except FileNotFoundError:
-        raise UserError(MISSING_RECORDS) from None
+    with parquet_file(version_path / UNITS_FILE) as file:
+        return int(file.metadata.num_rows)
 
 
 def _readable(table: pa.Table) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from leaks import Secrets, find_leaks
@@ -19,7 +20,7 @@ from schemas.errors import UserError
 from schemas.statements import Statement
 from tasks.audits.publishing import refresh_operator_database
 from tasks.audits.results import run_results
-from tasks.audits.stages import run_audit, version_path
+from tasks.audits.stages import certify_stage, ingest_stage, propose_stage, run_audit, score_stage, version_path
 from tasks.ledger.log import ReleaseLog
 from tasks.reporting.sql import run_sql
 from tasks.storage import crash
@@ -260,8 +261,6 @@ def test_a_version_that_lost_objects_is_not_counted(
 ) -> None:
     home, source = stored_home("home"), write_corpus(tmp_path / "reviews.parquet")
     run = new_run(home, settings_for(source))
-    from tasks.audits.stages import certify_stage, ingest_stage, propose_stage, score_stage
-
     ingest_stage(run)
     propose_stage(run)
     folder = version_path(run, run.partitions()[0])
@@ -270,6 +269,36 @@ def test_a_version_that_lost_objects_is_not_counted(
         with pytest.raises(UserError, match="objects of a registered version are missing"):
             stage(run, "all")
     assert ReleaseLog(home).release_keys() == []
+
+
+@pytest.mark.parametrize("name", ["units.parquet", "records/part-00000.parquet"])
+def test_objects_that_were_swapped_or_damaged_are_not_certified(
+    stored_home: Callable[[str], Home], tmp_path: Path, name: str
+) -> None:
+    """Two corpora of one account, with the same number of authors."""
+    home, runs = stored_home("home"), []
+    for corpus in ("first", "second"):
+        source = write_corpus(tmp_path / f"{corpus}.parquet", opening=f"{corpus}: ")
+        table = pq.read_table(source)
+        authors = pc.binary_join_element_wise(table["author"], corpus, " ")
+        pq.write_table(table.set_column(table.schema.get_field_index("author"), "author", authors), source)
+        runs.append(new_run(home, settings_for(source, corpus=corpus, account="reviews")))
+        ingest_stage(runs[-1])
+        propose_stage(runs[-1])
+    first, second = (version_path(run, run.partitions()[0]) for run in runs)
+    ours, theirs = (StoredPath(f"{version}/{name}") for version in (first, second))
+    kept, other = ours.read_bytes(), theirs.read_bytes()
+    says = f"version {first.name} is not what was registered"
+    for content, said in ((other, says), (kept[:-40], "cannot be read: it was altered or cut off"), (b"", "cut off")):
+        ours.write_bytes(content)
+        for stage in (score_stage, certify_stage):
+            with pytest.raises(UserError, match=f"^records: .*{said}"):
+                stage(runs[0], "all")
+    assert ReleaseLog(home).release_keys() == []
+    ours.write_bytes(kept)
+    score_stage(runs[0], "all")
+    certify_stage(runs[0], "all")
+    assert answered_once(home)
 
 
 def test_init_with_a_store_prints_it_and_keeps_it(object_store: ObjectStore, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from schemas.errors import UserError
 from tasks.audits.stages import run_audit
 from tasks.ledger.log import ReleaseLog
+from tasks.storage.home import open_home
 from tests.audits import LIKES, new_run, settings_for
 
 GOOD = {
@@ -291,11 +292,47 @@ def test_bad_budgets_are_refused_by_name(privcert):
     assert "no account" in privcert("budget", "show", "others").err
 
 
-@pytest.mark.parametrize("url", ["mysql://user:secret@host/db", "nonsense", "sqlite://", "sqlite:///:memory:"])
+POSTGRESQL = "postgresql+psycopg://user:secret@"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("mysql://user:secret@host/db", "nonsense", "sqlite://", "sqlite:///:memory:", f"{POSTGRESQL}[::1/db"),
+        *(f"{POSTGRESQL}127.0.0.1:port/db", f"{POSTGRESQL}127.0.0.1:1/db?wait=1"),
+        *(f"{POSTGRESQL}127.0.0.1:1/db?connect_timeout=secret", "postgresql+psycopg_async://user:secret@host/db"),
+        *("sqlite:////tmp/secret?timeout=secret", "sqlite:////tmp/secret?wait=1", "sqlite:////tmp/%00secret"),
+    ],
+)
 def test_a_bad_log_url_is_refused_by_name_and_not_repeated(privcert, monkeypatch, url):
     monkeypatch.setenv("PRIVCERT_LOG_URL", url)
     answer = privcert("init")
     assert (answer.code, "PRIVCERT_LOG_URL" in answer.err, "secret" in answer.err) == (2, True, False), answer
+
+
+def test_a_relative_path_of_the_log_is_refused_and_no_log_is_made(privcert, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVCERT_LOG_URL", "sqlite:///log.sqlite")
+    answer = privcert("init")
+    assert answer.code == 2 and "PRIVCERT_LOG_URL: the path of a SQLite file starts at the root" in answer.err, answer
+    assert not list(tmp_path.glob("*.sqlite*"))
+
+
+def test_init_says_that_the_log_is_an_older_one(privcert, tmp_path):
+    privcert("init")
+    private = tmp_path / "home" / "private"
+    log = ReleaseLog(open_home(private.parent))
+    older = (private / "release_log.sqlite").read_bytes()
+    log.set_cap("reviews", Decimal(1))
+    log.project()  # the release zone is told
+    assert privcert("init").code == 0
+    for path in private.glob("release_log.sqlite*"):
+        path.unlink()
+    (private / "release_log.sqlite").write_bytes(older)
+    answer = privcert("init")
+    assert answer.code == 2 and "older than its own releases (a restored backup?)" in answer.err, answer
+    (private / "release_log.sqlite").unlink()
+    assert privcert("init").code == 2  # a log that was lost and is made anew
 
 
 def test_there_are_at_least_sixty_kinds_of_bad_input():

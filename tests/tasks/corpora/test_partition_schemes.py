@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.corpora import TimeGrid
+from schemas.errors import UserError
 from tasks.corpora.partitions import is_over, partition_scheme, period_after, period_keys
 from tasks.corpora.problems import SourceError
 from tasks.ledger.clock import today
@@ -76,6 +77,40 @@ def test_every_way_to_write_a_time_gives_the_same_period(moment: datetime, grid:
     if 2 < moment.year < 9998:
         elsewhere = moment.replace(tzinfo=UTC).astimezone(timezone(timedelta(hours=hours))).isoformat()
         assert period_keys(pa.array([elsewhere], pa.large_string()), grid).to_pylist() == [expected]
+
+
+DAYS_OUTSIDE = (6_681_200, 2_932_897, 2**31 - 1, -719_163, -719_529, -(2**31))  # 20262, 10000, last, 0, -1, first
+DAYS_INSIDE = {-719_162: date.min, 2_932_896: date.max}
+
+
+@pytest.mark.parametrize("grid", TimeGrid)
+@pytest.mark.parametrize("kind", ["date32", "date64", "s", "ms", "us"])
+def test_a_date_that_no_calendar_of_four_digits_has_is_no_date(grid: TimeGrid, kind: str) -> None:
+    """20261-03-01 is not a day of 2026, nor a year before the first one a day of another."""
+    column = pa.array([*DAYS_OUTSIDE, *DAYS_INSIDE], pa.int32()).cast(pa.date32())
+    if kind == "date64":
+        column = column.cast(pa.date64())
+    elif kind != "date32":
+        unit = {"s": 1, "ms": 1000, "us": 10**6}[kind]
+        moments = [days * 86_400 * unit for days in (*DAYS_OUTSIDE, *DAYS_INSIDE)]
+        column = pa.array([max(-(2**63), min(moment, 2**63 - 1)) for moment in moments]).cast(pa.timestamp(kind))
+    expected = [*(None for _ in DAYS_OUTSIDE), *(key_of(day, grid) for day in DAYS_INSIDE.values())]
+    assert period_keys(column, grid).to_pylist() == expected
+
+
+def test_the_last_moments_of_64_bits_are_no_dates_in_seconds_and_dates_in_nanoseconds() -> None:
+    ends = pa.array([2**63 - 1, -(2**63) + 1])
+    assert period_keys(ends.cast(pa.timestamp("s")), TimeGrid.YEAR).to_pylist() == [None, None]
+    assert period_keys(ends.cast(pa.timestamp("ns")), TimeGrid.YEAR).to_pylist() == ["2262", "1677"]
+
+
+def test_a_record_of_the_year_20261_stops_the_corpus_by_name(tmp_path: Path, home: Home) -> None:
+    days = pa.array([20_513, 6_681_200], pa.int32()).cast(pa.date32())
+    table = pa.table({"id": ["a", "b"], "author": ["a", "b"], "text": ["t", "u"], "when": days})
+    pq.write_table(table, tmp_path / "c.parquet")
+    grid = {"time_grid": "year", "first_period": "2026", "last_period": "2027", "partition_column": "when"}
+    with pytest.raises(UserError, match="partition_column: a value is null or no date"):
+        stage(corpus(tmp_path / "c.parquet", **grid), home)
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[Make, dict[str, object], str]] = {
     "wrong wide encoding": (raw(".csv", CSV), {"encoding": "utf-32"}, "encoding: "),
     # columns
     "no text column": (parquet(text=None), {}, "text: the source has no column 'text'"),
-    "no id column": (parquet(), {"id": "key"}, "id: the source has no column 'key'"),
+    "no id column": (parquet(), {"id": "key"}, "id: the source has no column 'key': name the one that"),
     "no unit column": (parquet(), {"unit": "user"}, "unit: the source has no column 'user'"),
     "no partition column": (parquet(), {**LIST, "partition_column": "x"}, "partition_column: .* no column 'x'"),
     "no column in CSV": (raw(".csv", CSV), {"unit": "user"}, "unit: the source has no column 'user'"),

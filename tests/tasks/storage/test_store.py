@@ -186,6 +186,21 @@ def test_a_store_belongs_to_one_home(root: StoredPath, tmp_path: Path) -> None:
         initialise_home(tmp_path / "home", on_purpose=True, store=f"{root.url}2")
 
 
+@pytest.mark.parametrize("below", ["corpora", "scores/of/others", "a"])
+def test_stores_are_not_nested(root: StoredPath, object_store: ObjectStore, tmp_path: Path, below: str) -> None:
+    """Neither inside a store that was just made and is empty, nor around one."""
+    outer, inner = f"{root.url}/reviews", f"{root.url}/reviews/{below}"
+    initialise_home(tmp_path / "outer", on_purpose=True, store=outer)
+    with pytest.raises(UserError, match="inside the store of another home: choose another"):
+        initialise_home(tmp_path / "inner", on_purpose=True, store=inner)
+    initialise_home(tmp_path / "beside", on_purpose=True, store=f"{root.url}/reviews-2/{below}")
+    seen = len(object_store.requests())
+    with pytest.raises(UserError, match="the store of another home lies below this prefix: choose another"):
+        initialise_home(tmp_path / "around", on_purpose=True, store=root.url)
+    assert object_store.counted(seen)["list"] == 1
+    assert not (tmp_path / "inner").exists() and not (tmp_path / "around").exists()
+
+
 def test_a_prefix_that_holds_something_else_is_no_store(root: StoredPath, tmp_path: Path) -> None:
     (root / "letters" / "x").write_bytes(b"1")
     with pytest.raises(UserError, match="this prefix is not empty and not the store of a home"):
