@@ -116,8 +116,10 @@ def pull(url: str, output: Path | None, key: str | None, older: bool, as_json: b
     """
     from tasks.reporting.copies import place_for_pulled, pull_database
     from tasks.storage.home import default_home
+    from tasks.storage.outputs import Kind, check_output
 
     target = place_for_pulled(default_home()) if output is None else output.absolute()
+    check_output(target, Kind.DUCKDB)
     pulled = pull_database(url, target, key=key, older=older)
     signed = pulled.manifest
     if as_json:

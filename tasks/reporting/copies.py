@@ -25,6 +25,7 @@ from tasks.storage.home import Home, open_to_analysts
 from tasks.storage.objects import StoredPath
 from tasks.storage.store import refuse_bucket_of, store_url
 
+_SIGN = slice(8, 12)  # of a DuckDB file
 _WAITS_SECONDS = (1.0, 2.0)  # between two puts of one push lies one request
 
 
@@ -55,17 +56,40 @@ def pushed_url(home: Home, url: str) -> str:
 def push_database(home: Home, url: str, chain: Sequence[str]) -> Manifest:
     """Put release.duckdb at `url`, then what is signed about it, each all or nothing; returns that.
 
-    chain: hashes of the release log, from before its first entry. Raises UserError, StoreError.
+    chain: hashes of the release log, from before its first entry. Raises UserError, also where something else lies at
+    `url`, or a database that this one does not go on from; StoreError.
     """
     target, database = StoredPath(pushed_url(home, url)), release_database(home)
     with publishing(home):  # nobody puts another file in its place meanwhile
         origin = _checked(database, "release.duckdb")
         content, releases = database.read_bytes(), _releases(database)
     known = chain[: chain.index(origin["chain_head"]) + 1]
+    _refuse_to_replace(target, origin["ledger_id"], known)
     manifest = sign_manifest(home, content, origin["ledger_id"], known, releases)
     target.write_bytes(content)
     _beside(target).write_bytes(to_bytes(manifest))
     return manifest
+
+
+def _refuse_to_replace(target: StoredPath, ledger_id: str, known: Sequence[str]) -> None:
+    """Leave what is no release database, or not an earlier one of this log, as it is."""
+    try:
+        start = target.read_range(0, _SIGN.stop)
+    except FileNotFoundError:
+        return
+    if start[_SIGN] != b"DUCK":
+        raise UserError("url: what lies there is no release database; it stays: choose another name")
+    try:
+        there = read_manifest(_beside(target).read_bytes(), None)
+    except FileNotFoundError:
+        return
+    if there.ledger_id != ledger_id:
+        raise UserError("url: the database there is of another release log; it stays: choose another name")
+    if there.chain_head not in known:
+        raise UserError(
+            "url: the database there knows more of this release log than this home (an older copy, a restored "
+            "backup?); it stays: push from where the log is whole, or remove it there first"
+        )
 
 
 def pull_database(url: str, target: Path, *, key: str | None = None, older: bool = False) -> Pulled:

@@ -27,6 +27,13 @@ from tasks.storage.home import Home, initialise_home
 from tasks.storage.objects import StoredPath
 from tests.audits import KILLED, capped, in_child, new_run, settings_for, write_corpus
 
+OLD = bytes(8) + b"DUCK, of before"
+
+
+def make_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
 
 def audited(folder: Path) -> Home:
     """A new home in this folder, capped at 2, with one release of 40 authors."""
@@ -106,6 +113,34 @@ def test_what_the_log_knows_and_the_database_does_not_is_published_before_it_is_
     assert push(published, url).releases == 1
     release_database(published).unlink()
     assert push(published, url).releases == 1
+
+
+def test_a_push_replaces_nothing_but_an_earlier_one_of_its_log(published: Home, url: str, tmp_path: Path) -> None:
+    StoredPath(url).write_bytes(b"something else, of somebody else")
+    with pytest.raises(UserError, match=r"url: what lies there is no release database; it stays"):
+        push(published, url)
+    assert StoredPath(url).read_bytes() == b"something else, of somebody else"
+    StoredPath(url).unlink()
+    shutil.copytree(published.root, tmp_path / "older")
+    capped_again(published, "24")
+    for _ in range(2):
+        newest = push(published, url)
+    older = Home(tmp_path / "older", published.ledger_id, on_purpose=True)
+    with pytest.raises(UserError, match=r"url: the database there knows more of this release log than this home"):
+        push(older, url)
+    with pytest.raises(UserError, match=r"url: the database there is of another release log; it stays"):
+        push(audited(make_folder(tmp_path / "other")), url)
+    pull_database(url, tmp_path / "copy.duckdb")
+    assert newest.chain_head == pull_database(url, tmp_path / "copy.duckdb").origin["chain_head"]
+
+
+def test_what_is_pulled_is_not_put_into_a_home(published: Home, url: str) -> None:
+    push(published, url)
+    before = {path: path.read_bytes() for path in published.private.glob("*") if path.is_file()}
+    for name in ("release_log.sqlite", "home.json"):
+        refused = privcert(published.root, "warehouse", "pull", url, "--output", str(published.private / name))
+        assert refused.returncode == 2 and "private zone of a home" in refused.stderr
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_what_is_pushed_is_signed_and_said(published: Home, url: str, tmp_path: Path) -> None:
@@ -221,16 +256,15 @@ def test_another_history_of_the_log_is_refused(published: Home, url: str, tmp_pa
     pull_database(url, target)
     capped_again(restored, "4")
     capped_again(restored, "5")
-    push(restored, url)
+    push(restored, f"{url}.restored")
     with pytest.raises(
         UserError, match="does not go on from the one here: it is older, or its release log was restored"
     ):
-        pull_database(url, target)
-    (tmp_path / "other").mkdir()
-    push(audited(tmp_path / "other"), url)
+        pull_database(f"{url}.restored", target)
+    push(audited(make_folder(tmp_path / "other")), f"{url}.other")
     with pytest.raises(UserError, match="is of another release log than the one here"):
-        pull_database(url, target)
-    pulled = pull_database(url, target, older=True)
+        pull_database(f"{url}.other", target)
+    pulled = pull_database(f"{url}.other", target, older=True)
     assert pulled.went_back is not None and pulled.releases == 1
 
 
@@ -294,12 +328,12 @@ def test_what_is_no_release_database_or_a_newer_one_is_refused_and_the_old_one_s
 ) -> None:
     old = tmp_path / "copy.duckdb"
     for name, content, says in objects(published, tmp_path):
-        old.write_bytes(b"old")
+        old.write_bytes(OLD)
         StoredPath(url).write_bytes(content)
         refused = privcert(tmp_path / "reader", "warehouse", "pull", url, "--output", str(old))
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), name
         assert says in refused.stderr, name
-        assert old.read_bytes() == b"old", name
+        assert old.read_bytes() == OLD, name
         assert not list(tmp_path.glob(".tmp-*")), name
 
 
@@ -335,10 +369,10 @@ def test_killed_while_pulling_the_old_or_the_new_file_is_there(
 ) -> None:
     assert privcert(published.root, "warehouse", "push", url).returncode == 0
     target = tmp_path / "copy.duckdb"
-    target.write_bytes(b"old")
+    target.write_bytes(OLD)
     assert in_child(lambda: pull_database(url, target), crash_at=point) == KILLED
     whole = release_database(published).read_bytes()
-    assert target.read_bytes() == (b"old" if point == "before_rename" else whole)
+    assert target.read_bytes() == (OLD if point == "before_rename" else whole)
     pull_database(url, target)
     assert target.read_bytes() == whole
 
@@ -349,7 +383,7 @@ def test_killed_while_the_object_comes_in_the_old_file_stays(
     """SIGKILL between the question and the last byte: the server's answer is held back."""
     assert privcert(published.root, "warehouse", "push", url).returncode == 0
     target = tmp_path / "copy.duckdb"
-    target.write_bytes(b"old")
+    target.write_bytes(OLD)
     asked: list[bytes] = []
 
     def hold(content: bytes) -> None:
@@ -366,6 +400,6 @@ def test_killed_while_the_object_comes_in_the_old_file_stays(
     process.kill()
     process.wait()
     object_store.way.before = None
-    assert target.read_bytes() == b"old"
+    assert target.read_bytes() == OLD
     pull_database(url, target)
     assert target.read_bytes() == release_database(published).read_bytes()
