@@ -27,7 +27,8 @@ def command(audit: str, dry_run: bool, pairs_per_second: object, as_json: bool, 
     """Audit every partition or corpus that was not yet, one audit each, in order.
 
     The same command again goes on where it stopped; what is sealed is skipped and costs nothing. The caps must suffice
-    for all that is due, or nothing is begun. Exit code 1: some audits failed, and the summary says which.
+    for all that is due, or nothing is begun. What has too few units for any certificate is left out, and said. Exit
+    code 1: some audits failed, and the summary says which.
 
     \b
     Examples:
@@ -48,22 +49,26 @@ def command(audit: str, dry_run: bool, pairs_per_second: object, as_json: bool, 
 
 
 def _dry_run(definition: AuditSettings, options: BackfillSettings, rate: Decimal | None, *, as_json: bool) -> None:
-    """Say what is due and what it would cost; refuse, at the end, what the caps do not cover."""
-    from flows.cli.backfill_text import print_survey
+    """Say what is due and what it would cost; refuse, at the end, what no cap, or too small a one, does not cover."""
+    from flows.cli.survey_text import print_survey
+    from tasks.audits.backfill_plan import Standing
     from tasks.audits.backfill_results import survey_facts
-    from tasks.audits.backfill_survey import needs_of, surveyed
-    from tasks.audits.rates import expected_rate
+    from tasks.audits.backfill_survey import needs_of, surveyed, uncapped
+    from tasks.audits.rates import Rate, expected_rate
 
     home = present_home()
-    with surveyed(definition, options, home) as corpora:
-        model = corpora[0].asked.model.name
-        facts = survey_facts(corpora, needs_of(corpora, home), rate or expected_rate(home, model))
+    with surveyed(definition, options, home, may_lack_cap=True) as corpora:
+        expected = Rate(rate, "given") if rate else expected_rate(home, corpora[0].asked.model.name)
+        facts = survey_facts(corpora, needs_of(corpora, home), expected, uncapped(corpora, home))
+        refused = [one.corpus for found in corpora for one in found.planned if one.standing is Standing.UNREADABLE]
     if as_json:
         print_json(facts)
     else:
         print_survey(facts)
-    if facts["missing"]:
+    if facts["missing"] or facts["caps_needed"]:
         raise UserError("budget: the backfill would be refused, see above")
+    if refused:
+        raise StageError(f"the backfill would not be complete: {', '.join(refused)}, see above")
 
 
 def _backfill(path: Path, definition: AuditSettings, options: BackfillSettings, *, as_json: bool) -> None:

@@ -238,7 +238,8 @@ def _until(row: Mapping[str, Any]) -> str:
     until = f", {which} a {row['every']} from {row['first']} to {row['last']}"
     if row["last_period"] is None or row["last"] <= row["last_period"]:
         return until
-    return f"{until}; but the definition ends before, with last_period {row['last_period']}: {row['declared_audits']} in all"
+    ends, audits = row["last_period"], row["declared_audits"]
+    return f"{until}; but the definition ends before, with last_period {ends}: {audits} in all"
 
 
 def _print_sizes(sizes: Mapping[str, Any]) -> None:
@@ -246,10 +247,12 @@ def _print_sizes(sizes: Mapping[str, Any]) -> None:
     least, largest = sizes["least_units"], sizes["largest_partition"]
     if least is None:
         return
-    asked = "and is asked all the same (allow_vacuous)" if sizes["allow_vacuous"] else "and is skipped"
-    click.echo(f"a partition of fewer than {least:,} units is vacuous: no statement can be certified, {asked}")
+    asked = "it is asked all the same (allow_vacuous)" if sizes["allow_vacuous"] else "it is skipped"
+    click.echo(
+        f"in a partition of fewer than {least:,} units no statement has an even chance of a certificate: {asked}"
+    )
     if largest is not None and largest < least:
-        click.echo(f"none of this kind certifies: the largest registered partition has n = {largest:,}")
+        click.echo(f"vacuous: no registered partition has that many; the largest has n = {largest:,}")
 
 
 def _stated(epsilon: object, delta: object, rho: object, *, may_be_pure: bool = False) -> dict[str, Decimal | None]:

@@ -19,11 +19,17 @@ def corpora_of(definition: AuditSettings, options: BackfillSettings) -> list[Aud
         return [definition]
     found: dict[str, AuditSettings] = {}
     for path in _files(options.corpora):
-        name = check_public_name(
-            PurePosixPath(path).name.split(".")[0], "corpora: the name of a file, up to its first dot"
-        )
+        try:
+            name = check_public_name(
+                PurePosixPath(path).name.split(".")[0], "corpora: the name of a file, up to its first dot"
+            )
+        except UserError as error:
+            error.add_note(f"file: {path!r}")  # for the terminal; a stage says its public reason alone
+            raise
         if name in found:
-            raise UserError(f"corpora: two files are named {name}; each would be that corpus")
+            twins = UserError(f"corpora: two files are named {name}; each would be that corpus")
+            twins.add_note(f"files: {found[name].source!r}, {path!r}")
+            raise twins
         found[name] = definition.model_copy(update={"corpus": name, "source": path})
     return list(found.values())
 

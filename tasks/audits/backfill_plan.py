@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from schemas.audit import AuditSettings
 from schemas.backfills import BackfillSettings
+from schemas.corpora import RECORD
 from schemas.errors import UserError
 from schemas.statements import Statement
 from tasks.audits.preflight import model_reference
-from tasks.audits.proposing import foresee
+from tasks.audits.proposing import foresee, surely_asked
 from tasks.audits.questions import question_about
+from tasks.audits.vacuous import why_hopeless
 from tasks.corpora.partitions import Scheme, is_over, partition_scheme
 from tasks.corpora.problems import SourceError
 from tasks.corpora.staging import StagedCorpus, StagedPartition
@@ -33,7 +35,8 @@ class Standing(StrEnum):
 
     `due`: to be audited. `sealed`: answered before. `other_model`: answered before by another build of the model.
     `changed`: its records are others than those that were released. `empty`: no unit lies in it. `open`: its period is
-    not over. `unreadable`: its source cannot be registered.
+    not over. `vacuous`: n and the settings alone say that no statement has a chance. `unreadable`: its source cannot
+    be registered.
     """
 
     DUE = "due"
@@ -42,6 +45,7 @@ class Standing(StrEnum):
     CHANGED = "changed"
     EMPTY = "empty"
     OPEN = "open"
+    VACUOUS = "vacuous"
     UNREADABLE = "unreadable"
 
 
@@ -52,8 +56,8 @@ ANSWERED = (Standing.SEALED, Standing.OTHER_MODEL)  # a release says what came o
 class PlannedAudit:
     """One partition of one corpus as the plan found it.
 
-    n: units, public. records, records_before (when it was released): private, for the operator's eyes. release_key: of
-    a sealed answer. reason: public, why its source is unreadable.
+    n: units, public once registered. records, records_before (when it was released): private, for the operator's eyes.
+    release_key: of a sealed answer. reason: why its source is unreadable, public; why it is vacuous, which says n.
     """
 
     corpus: str
@@ -91,6 +95,26 @@ class Asked:
     def question(self, partition: RegisteredPartition) -> Question:
         """To look it up: what else a release says is not filled in."""
         return question_about(partition, self.settings, self.model, self.statements, "")
+
+    def why_vacuous(self, partition: str, n: int) -> str | None:
+        """n and margin where they leave no statement a chance, and nobody said to ask all the same; n > 0."""
+        return None if self.settings.allow_vacuous else why_hopeless(self.question_of_size(n, partition))
+
+    def question_of_size(self, n: int, partition: str = "") -> Question:
+        """What would be asked of n units, of as few statements as it may be."""
+        settings = self.settings
+        stand_in = RegisteredPartition(
+            corpus=settings.corpus,
+            account=settings.account_name,
+            visibility=str(settings.visibility),
+            partition=partition,
+            version="",
+            number=1,
+            n=n,
+            unit=settings.unit or RECORD,
+            unit_rule=str(settings.unit_rule),
+        )
+        return question_about(stand_in, settings, self.model, surely_asked(settings, self.statements), "")
 
     def charge(self, planned: PlannedAudit) -> Foreseen:
         """What the audit would be charged."""
@@ -162,6 +186,9 @@ class _Found:
             standing = Standing.EMPTY
         if standing not in ANSWERED and not may_be_audited:
             standing = Standing.OPEN
+        reason = self.asked.why_vacuous(self.part.key, self.part.units) if standing is Standing.DUE else None
+        if reason is not None:
+            standing = Standing.VACUOUS
         return PlannedAudit(
             corpus=self.asked.settings.corpus,
             source=self.asked.settings.source,
@@ -171,6 +198,7 @@ class _Found:
             records=self.part.records,
             records_before=self._records_before() if standing is Standing.CHANGED else None,
             release_key=key,
+            reason=reason,
         )
 
     def _standing(self) -> tuple[Standing, str | None]:

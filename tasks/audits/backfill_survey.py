@@ -11,13 +11,16 @@ from tasks.audits.backfill_corpora import corpora_of
 from tasks.audits.backfill_plan import Asked, PlannedAudit, Standing, due_of, plan_corpus, wanted_partitions
 from tasks.audits.preflight import model_reference, preflight
 from tasks.audits.registering import staged_source
-from tasks.corpora.staging import StagedCorpus
+from tasks.corpora.staging import StagedCorpus, StagedPartition
+from tasks.ledger.budget import NoCapError
 from tasks.ledger.clock import today
 from tasks.ledger.database import LogUnavailableError
 from tasks.ledger.foreseen import Need
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home
 from tasks.support.placement import Place, place_of
+
+Registrable = tuple[AuditSettings, list[StagedPartition]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +37,33 @@ class Surveyed:
 
 
 @contextmanager
-def surveyed(definition: AuditSettings, options: BackfillSettings, home: Home) -> Iterator[list[Surveyed]]:
+def surveyed(
+    definition: AuditSettings, options: BackfillSettings, home: Home, *, may_lack_cap: bool = False
+) -> Iterator[list[Surveyed]]:
     """Every corpus of the backfill; what was staged goes at the end of the block unless it was registered.
 
-    Raises UserError for what concerns all of them. One of several corpora that cannot be read stands as unreadable.
+    Raises UserError for what concerns all of them. One of several corpora that cannot be read, or that registering
+    would refuse, stands as unreadable. may_lack_cap: to see what a cap would have to be.
     """
-    corpora = preflight_all(definition, options, home)
+    corpora = preflight_all(definition, options, home, may_lack_cap=may_lack_cap)
     with ExitStack() as staging:
-        yield [_survey(settings, options, home, staging, alone=len(corpora) == 1) for settings in corpora]
+        found: list[Surveyed] = []
+        for settings in corpora:
+            found.append(_survey(settings, options, home, staging, found, alone=len(corpora) == 1))
+        yield found
 
 
-def preflight_all(definition: AuditSettings, options: BackfillSettings, home: Home) -> list[AuditSettings]:
+def preflight_all(
+    definition: AuditSettings, options: BackfillSettings, home: Home, *, may_lack_cap: bool = False
+) -> list[AuditSettings]:
     """The corpora of the backfill, none of which is refused whatever its records are. Raises UserError by name."""
     corpora = corpora_of(definition, options)
     for settings in corpora:
-        preflight(settings, home)
+        try:
+            preflight(settings, home)
+        except NoCapError:
+            if not may_lack_cap:
+                raise
         wanted_partitions(settings, options, today())
     check_parallel(definition, options, home)
     return corpora
@@ -66,6 +81,25 @@ def needs_of(corpora: Sequence[Surveyed], home: Home) -> list[Need]:
     return ReleaseLog(home).needs_of(charges)
 
 
+def uncapped(corpora: Sequence[Surveyed], home: Home) -> set[str]:
+    """Accounts of private corpora that no cap was set for."""
+    found: set[str] = set()
+    for settings, loss in ((one.asked.settings, one.asked.loss) for one in corpora):
+        try:
+            ReleaseLog(home).check_countable(settings.account_name, settings.visibility, loss)
+        except NoCapError:
+            found.add(settings.account_name)
+    return found
+
+
+def due_parts(asked: Asked, planned: Sequence[PlannedAudit], staged: StagedCorpus) -> Registrable:
+    """What of a corpus is registered: its due partitions, and the settings with which they are."""
+    due = {one.partition for one in due_of(planned)}
+    # changed records are due where nothing was released about them, or where the operator said so
+    settings = asked.settings.model_copy(update={"replace": True})
+    return settings, [part for part in staged.partitions if part.key in due]
+
+
 def unreadable(asked: Asked, error: UserError, *, alone: bool) -> Surveyed:
     """A corpus that cannot be registered stops the others only where there are none, or where it is the log's fault."""
     if alone or isinstance(error, LogUnavailableError):
@@ -76,7 +110,13 @@ def unreadable(asked: Asked, error: UserError, *, alone: bool) -> Surveyed:
 
 
 def _survey(
-    settings: AuditSettings, options: BackfillSettings, home: Home, staging: ExitStack, *, alone: bool
+    settings: AuditSettings,
+    options: BackfillSettings,
+    home: Home,
+    staging: ExitStack,
+    before: Sequence[Surveyed],
+    *,
+    alone: bool,
 ) -> Surveyed:
     asked = Asked.of(settings, home)
     with ExitStack() as this:
@@ -88,5 +128,10 @@ def _survey(
         planned = tuple(plan_corpus(asked, home, options, staged, known, today()))
         if not due_of(planned):
             return Surveyed(asked, planned)
+        beside = [due_parts(one.asked, one.planned, one.staged) for one in before if one.staged is not None]
+        try:
+            ReleaseLog(home).check_partitions(*due_parts(asked, planned, staged), beside)
+        except UserError as error:
+            return unreadable(asked, error, alone=alone)
         staging.push(this.pop_all())
         return Surveyed(asked, planned, staged, {key: lineage.content_key for key, lineage in known.items()})

@@ -21,6 +21,8 @@ from tasks.statements.released_text import read_text
 from tasks.statements.worded import RULES, Ask, Draft
 from tasks.storage.home import Home
 
+_STAND_IN = "stand-in"
+
 
 def propose_once(settings: AuditSettings, home: Home, *, keep_open: LanguageReference | None = None) -> Proposal:
     """The candidates that these settings name. No record is read.
@@ -78,7 +80,14 @@ def foresee(settings: AuditSettings, home: Home) -> tuple[Statement, ...]:
         return propose_once(settings, home).statements
     with _told():
         _ = open_language(reference).facts
-    return tuple(Statement.of(f"stand-in {number}") for number in range(count))
+    return tuple(Statement.of(f"{_STAND_IN} {number}") for number in range(count))
+
+
+def surely_asked(settings: AuditSettings, foreseen: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Of what was foreseen, what is asked however few statements the language model gives."""
+    if not settings.needs_language_model or foreseen[0] != Statement.of(f"{_STAND_IN} 0"):
+        return foreseen
+    return foreseen[: max(settings.selected or 1, settings.contributions or 1)]
 
 
 def _from_report(settings: ProposalSettings, found: tuple[KeptDraft, str]) -> Proposal:

@@ -1,5 +1,6 @@
 """How fast a support model scores: as this home has seen it, or else as an order of magnitude."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 from pydantic import ValidationError
@@ -11,8 +12,20 @@ from tasks.storage.home import Home
 _LAST_RUNS = 20
 
 
-def expected_rate(home: Home, model: str) -> Decimal | None:
-    """Pairs a second of whole runs of this model here, the last ones that scored any; a table's where there is none.
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Pairs a second > 0, to two figures where it was measured. source: given, measured or assumed.
+
+    runs: over how many it was measured.
+    """
+
+    pairs_per_second: Decimal
+    source: str
+    runs: int = 0
+
+
+def expected_rate(home: Home, model: str) -> Rate | None:
+    """Of whole runs of this model here, the last ones that scored any; a table's where there is none.
 
     A function of private durations: for the operator's eyes. None for a model that never ran and is in no table.
     """
@@ -29,5 +42,5 @@ def expected_rate(home: Home, model: str) -> Decimal | None:
         if runs == _LAST_RUNS:
             break
     if seconds:
-        return max(Decimal(str(round(pairs / seconds, 3))), Decimal("0.001"))
-    return Decimal(PAIRS_PER_SECOND[model]) if model in PAIRS_PER_SECOND else None
+        return Rate(max(Decimal(f"{pairs / seconds:.2g}"), Decimal("0.001")), "measured", runs)
+    return Rate(Decimal(PAIRS_PER_SECOND[model]), "assumed") if model in PAIRS_PER_SECOND else None

@@ -12,10 +12,13 @@ import pytest
 from backfills import write_dated
 from prefect_servers import clean_environment, server  # noqa: F401 (fixture)
 
+from schemas.backfills import BackfillSettings
+from schemas.errors import UserError
 from schemas.exact_yaml import dump_yaml
+from tasks.audits.backfill_corpora import corpora_of
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import initialise_home, open_home
-from tests.audits import write_corpus
+from tests.audits import settings_for, write_corpus
 
 DEFINITION = """\
 source: {source}
@@ -88,7 +91,8 @@ def test_a_dry_run_tells_what_the_cap_does_not_cover_and_changes_no_byte(privcer
     said = " ".join(answer.out.split())
     assert "epsilon 8 for 4 audits, epsilon 7.5 left" in said
     assert "covers 3 of 4 audits, 2026-Q2 of reviews is the first that it does not, and epsilon 0.5 is missing" in said
-    assert "at most 960 pairs, 0.027 hours at 10 pairs a second" in said
+    assert "at most 960 pairs, 2 minutes at 10 pairs a second (given)" in said
+    assert "due: to be audited" in said and "vacuous" not in said
     assert every_byte(quarterly) == before
 
 
@@ -106,15 +110,98 @@ def test_what_a_backfill_cannot_start_with_is_refused_in_one_line(privcert, quar
         assert answer.code == 2 and says in answer.err and answer.err.count("\n") == 1, answer
 
 
+def test_a_file_whose_name_no_corpus_can_have_is_named_in_the_terminal_and_hidden_files_are_passed_over(
+    privcert, quarterly, tmp_path
+):
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    for name in (".hidden.parquet", "Bad Name.parquet"):
+        (inbox / name).touch()
+    answer = privcert("backfill", "--audit", "quarterly", "--corpora", f"{inbox}/*.parquet")
+    assert answer.code == 2 and answer.err.count("\n") == 1, answer
+    assert f"file: '{inbox}/Bad Name.parquet'" in answer.err and ".hidden" not in answer.err
+    with pytest.raises(UserError, match=r"^corpora: the name of a file, up to its first dot: ") as refused:
+        corpora_of(settings_for(inbox), BackfillSettings(corpora=f"{inbox}/*.parquet"))
+    assert "Bad" not in str(refused.value)  # what a stage says where Prefect keeps it
+    (inbox / "Bad Name.parquet").unlink()
+    answer = privcert("backfill", "--audit", "quarterly", "--corpora", f"{inbox}/*.parquet")
+    assert answer.code == 2 and "corpora: no such file" in answer.err
+
+
 def test_the_account_says_how_many_more_quarters_it_pays_for(privcert, quarterly):
     (line,) = json.loads(privcert("budget", "plan", "--audit", "quarterly", "--json").out)["lines"]
     assert line == {
         "account": "reviews", "partition": "*", "composition": "pure", "charge": {"epsilon": "2"},
         "left": {"epsilon": "7.5"}, "audits_that_fit": 3, "left_after": {"epsilon": "1.5"},
         "every": "quarter", "first": "2025-Q3", "last": "2026-Q1",
+        "partitions": 1, "last_period": "2026-Q3", "declared_audits": 3,
     }  # fmt: skip
     said = privcert("budget", "plan", "reviews", "--epsilon", "0.3", "--every", "month", "--from", "2026-11").out
-    assert said == "reviews (*): epsilon 0.3 each, epsilon 7.5 left: 25 more fit, one a month from 2026-11 to 2028-11\n"
+    assert said == (
+        "reviews (*): epsilon 0.3 for an audit of one partition, epsilon 7.5 left: 25 more audits fit, one a month "
+        "from 2026-11 to 2028-11\n"
+    )
+
+
+def strict(folder: Path) -> Path:
+    """A definition by which a quarter that is too small is not asked."""
+    path = define(folder / "audits" / "strict.yaml", source="reviews.parquet", **REVIEWS)
+    path.write_text(path.read_text().replace("allow_vacuous: true\n", ""))
+    return path
+
+
+def test_a_plan_says_where_the_definition_ends_and_which_partitions_are_too_small(privcert, quarterly, tmp_path):
+    strict(tmp_path)
+    privcert("budget", "set", "reviews", "--epsilon", "20", "--reason", "more quarters")
+    said = privcert("budget", "plan", "--audit", "strict").out
+    assert "10 more audits fit, one a quarter from 2025-Q3 to 2027-Q4; but the definition ends before, " in said
+    assert "with last_period 2026-Q3: 5 in all" in said
+    assert "fewer than 30 units no statement has an even chance of a certificate: it is skipped" in said
+    assert "no registered partition" not in said  # none is registered
+    write_dated(tmp_path / "reviews.parquet", {"2025-Q3": 20})
+    privcert("ingest", "reviews.parquet", "--corpus", "reviews", "--unit", "author", "--partition-column", "date",
+             "--time-grid", "quarter", "--first-period", "2025-Q3", "--last-period", "2026-Q3")  # fmt: skip
+    said = privcert("budget", "plan", "--audit", "strict").out
+    assert "vacuous: no registered partition has that many; the largest has n = 20" in said
+
+
+def test_a_dry_run_without_a_cap_says_what_it_would_have_to_be(privcert, tmp_path):
+    privcert("init")
+    define(tmp_path / "audits" / "quarterly.yaml", source=write_dated(tmp_path / "reviews.parquet"), **REVIEWS)
+    privcert("budget", "show")  # the log is there
+    before = every_byte(tmp_path / "home")
+    answer = privcert("backfill", "--audit", "quarterly", "--dry-run")
+    assert answer.code == 2 and answer.err == "privcert: budget: the backfill would be refused, see above\n"
+    assert "account reviews has none; these need at least `privcert budget set reviews --epsilon 8`" in answer.out
+    assert "under a minute at 20,000 pairs a second (assumed)" in answer.out
+    facts = json.loads(privcert("backfill", "--audit", "quarterly", "--dry-run", "--json").out)
+    assert facts["caps_needed"] == [{"account": "reviews", "cap": {"epsilon": "8"}}]
+    answer = privcert("backfill", "--audit", "quarterly")
+    assert answer.code == 2 and answer.err.startswith("privcert: no cap: ")
+    assert every_byte(tmp_path / "home") == before
+
+
+def test_a_dry_run_tells_too_small_quarters_once_and_counts_nothing_for_them(privcert, quarterly, tmp_path):
+    strict(tmp_path)
+    answer = privcert("backfill", "--audit", "strict", "--from", "2026-Q1", "--to", "2026-Q2", "--dry-run")
+    assert answer.code == 0, answer
+    (row,) = [" ".join(line.split()) for line in answer.out.splitlines() if line.startswith("reviews")]
+    assert row == "reviews 2026-Q1 … 2026-Q2 (2) vacuous: too few units for any certificate, skipped 10 to 20 each"
+    assert "2026-Q1 of reviews has n = 20, and the margin is 29; 1 more no larger: skipped" in answer.out
+    assert "budget   " not in answer.out and "at most 0 pairs\n" in answer.out
+
+
+def test_a_dry_run_ends_as_the_backfill_would_where_two_files_are_copies(privcert, quarterly, tmp_path):
+    (tmp_path / "inbox").mkdir()
+    for name in ("may", "june"):
+        write_dated(tmp_path / "inbox" / f"{name}.parquet")
+        privcert("budget", "set", name, "--epsilon", "20")
+    answer = privcert("backfill", "--audit", "quarterly", "--corpora", "inbox/*.parquet", "--dry-run", "--json")
+    assert (answer.code, answer.err) == (1, "privcert: the backfill would not be complete: may, see above\n")
+    facts = json.loads(answer.out)
+    assert [need["account"] for need in facts["budget"]] == ["june"]
+    (refused,) = [row for row in facts["partitions"] if row["corpus"] == "may"]
+    assert refused["reason"].startswith("account: records or units of this source are in another private corpus")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +274,7 @@ def test_a_corpus_that_cannot_be_read_is_told_by_summary_and_exit_code(server, t
     process = run(home.root, server, definition, "--corpora", f"{inbox}/*.parquet")
     out, error = process.communicate(timeout=300)
     assert process.returncode == 1 and error.count("\n") == 1
-    assert "is not complete: may; the same command again goes on with these" in error
+    assert "is not complete: may; once what the summary says of them is mended, the same command goes on" in error
     results = json.loads(out)
     assert [(row["corpus"], row["standing"]) for row in results["partitions"]] == [
         ("june", "audited"), ("may", "unreadable")

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from schemas.runs import PartitionSummary, RunSummary
-from tasks.audits.rates import expected_rate
+from tasks.audits.rates import Rate, expected_rate
 from tasks.storage.home import Home
 
 
@@ -19,7 +19,7 @@ def note_run(home: Home, run: str, model: str, pairs: int, seconds: float) -> No
     (home.runs / run / "summary.json").write_text(summary.model_dump_json())
 
 
-@pytest.mark.parametrize(("model", "rate"), [("keyword", Decimal(20_000)), ("somebody/model", None)])
+@pytest.mark.parametrize(("model", "rate"), [("keyword", Rate(Decimal(20_000), "assumed")), ("somebody/model", None)])
 def test_a_model_that_never_ran_here_has_the_rate_of_the_table_or_none(home: Home, model: str, rate: object) -> None:
     note_run(home, "a", "another", pairs=5, seconds=1)
     note_run(home, "b", model, pairs=0, seconds=9)  # all of it was known
@@ -31,4 +31,9 @@ def test_runs_of_the_model_that_scored_something_are_added_up_and_what_is_damage
     note_run(home, "b", "keyword", pairs=300, seconds=10)
     (home.runs / "c").mkdir()
     (home.runs / "c" / "summary.json").write_text("{")
-    assert expected_rate(home, "keyword") == Decimal(20)
+    assert expected_rate(home, "keyword") == Rate(Decimal(20), "measured", 2)
+
+
+def test_a_measured_rate_has_two_figures(home: Home) -> None:
+    note_run(home, "a", "keyword", pairs=1_000_000, seconds=8.1)
+    assert expected_rate(home, "keyword") == Rate(Decimal(120_000), "measured", 1)
