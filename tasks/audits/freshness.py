@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 from schemas.errors import UserError
 from tasks.reporting.database import read_origin
@@ -34,16 +35,20 @@ def _head_of_log(zone: Home) -> str | None:
     """The head, where this user may read the log; a log that is not there is not made."""
     if not os.access(zone.private, os.R_OK | os.X_OK):
         return None
-    from sqlalchemy import select  # not for analysts, who wait for it otherwise
+    from sqlalchemy import make_url, select  # not for analysts, who wait for it otherwise
+    from sqlalchemy.exc import ArgumentError
 
     from tasks.ledger.database import open_engine, reading
+    from tasks.ledger.place import check_place
     from tasks.ledger.tables import HEAD
 
     try:
-        url = open_home(zone.root).log_url
-        if url.startswith("sqlite") and not (zone.private / "release_log.sqlite").is_file():
+        home = open_home(zone.root)
+        check_place(home)
+        url = make_url(home.log_url)
+        if url.get_backend_name() == "sqlite" and not Path(str(url.database)).is_file():
             return None
-        with reading(open_engine(url)) as connection:
+        with reading(open_engine(home.log_url)) as connection:
             return str(connection.execute(select(HEAD.c.hash)).scalar_one())
-    except UserError:
+    except (UserError, ArgumentError):
         return None

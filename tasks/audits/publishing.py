@@ -10,7 +10,7 @@ from tasks.audits.run import Run
 from tasks.ledger.log import ReleaseLog
 from tasks.reporting.checking import Checked, check_databases
 from tasks.reporting.copies import push_database, pushed_url
-from tasks.reporting.places import release_database
+from tasks.reporting.places import operator_database, release_database
 from tasks.reporting.projection import build_operator_database, build_release_database, publishing
 from tasks.reporting.rejects import Fields, keep_rejects
 from tasks.reporting.report import write_reports
@@ -44,7 +44,7 @@ def publish(
 
 
 def publish_what_changed(home: Home) -> None:
-    """After an act that changed the log: the release database says so at once. Nothing, where none was published yet.
+    """After an act that changed the log: both databases say so at once. Nothing, where none was published yet.
 
     Raises UserError or StageError that says the act itself is done.
     """
@@ -52,6 +52,8 @@ def publish_what_changed(home: Home) -> None:
         return
     try:
         publish(home, ())
+        if operator_database(home).is_file():
+            refresh_operator_database(home)
     except UserError as error:
         raise UserError(f"the release log has it, release.duckdb not yet: {error}") from None
     except InvalidWarehouseError as error:
@@ -69,7 +71,7 @@ def push(home: Home, url: str) -> Manifest:
     if not (release_database(home).is_file() or log.release_keys()):
         raise UserError("nothing was released yet: run `privcert audit` first")
     publish(home, ())
-    return push_database(home, url, log.chain_hashes())
+    return push_database(home, url, log.chain_hashes)
 
 
 def rebuild_everything(home: Home) -> list[Path]:

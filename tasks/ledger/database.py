@@ -17,6 +17,8 @@ from tasks.ledger.tables import HEAD
 from tasks.storage.crash import crash_point
 
 BUSY_SECONDS = 120
+CONNECT_SECONDS = 30  # to a server that takes the connection and says nothing
+_WAIT = "connect_timeout"
 
 
 class LogUnavailableError(UserError):
@@ -32,7 +34,8 @@ def open_engine(url: str) -> Engine:
         place = make_url(url)
         if place.get_backend_name() == "sqlite":
             _check_file_url(place)
-        engine = create_engine(place, poolclass=NullPool, hide_parameters=True)
+        waits = {} if place.get_backend_name() == "sqlite" or _WAIT in place.query else {_WAIT: CONNECT_SECONDS}
+        engine = create_engine(place, poolclass=NullPool, hide_parameters=True, connect_args=waits)
         if engine.dialect.name == "postgresql":
             # whatever the database's own default: see `locked`
             engine = engine.execution_options(isolation_level="READ COMMITTED")

@@ -1,13 +1,11 @@
 """Where a home keeps its release log: decided when it is first opened, for ever. A second log would count afresh."""
 
 import os
-import secrets
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
 from schemas.errors import UserError
-from tasks.storage.atomic import sync, write_bytes
+from tasks.storage.atomic import PRIVATE_FILE, sync, write_bytes
 from tasks.storage.home import Home
 
 _FILE = "release_log.place"
@@ -35,7 +33,8 @@ def check_place(home: Home) -> None:
 
 def is_remembered(home: Home) -> bool:
     """Whether it was decided."""
-    return _read(home) is not None
+    path = home.private / _FILE
+    return path.exists() and path.stat().st_size > 0
 
 
 def remember_place(home: Home) -> None:
@@ -52,16 +51,25 @@ def _asked() -> Place:
 
 def _read(home: Home) -> Place | None:
     path = home.private / _FILE
-    return Place[path.read_text()] if path.exists() else None
+    written = path.read_text().strip() if path.exists() else ""
+    if written and written not in Place.__members__:
+        raise UserError(f"{path} is damaged: restore it, or write {' or '.join(Place.__members__)} into it")
+    if written:
+        return Place[written]
+    own = home.private / "release_log.sqlite"  # of a version that did not write down the place
+    return Place.HOME if own.exists() and own.stat().st_size else None
 
 
 def _write_once(path: Path, content: bytes) -> None:
-    """All or nothing; whoever comes second changes nothing."""
-    temporary = path.with_name(f".tmp-{secrets.token_hex(8)}.part")
+    """Whoever comes second changes nothing, unless the first was killed before it wrote."""
     try:
-        write_bytes(temporary, content)
-        with suppress(FileExistsError):
-            path.hardlink_to(temporary)
-        sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+    except FileExistsError:
+        if not path.stat().st_size:
+            write_bytes(path, content)
+        return
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    sync(path.parent)

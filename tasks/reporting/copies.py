@@ -4,9 +4,10 @@ Beside it lies a signed manifest (`URL.json`), put after it: a pull that finds t
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -53,17 +54,17 @@ def pushed_url(home: Home, url: str) -> str:
     return target
 
 
-def push_database(home: Home, url: str, chain: Sequence[str]) -> Manifest:
+def push_database(home: Home, url: str, chain: Callable[[], Sequence[str]]) -> Manifest:
     """Put release.duckdb at `url`, then what is signed about it, each all or nothing; returns that.
 
-    chain: hashes of the release log, from before its first entry. Raises UserError, also where something else lies at
-    `url`, or a database that this one does not go on from; StoreError.
+    chain: gives the hashes of the release log, from before its first entry. Raises UserError, also where something else
+    lies at `url`, or a database that this one does not go on from; StoreError.
     """
     target, database = StoredPath(pushed_url(home, url)), release_database(home)
     with publishing(home):  # nobody puts another file in its place meanwhile
         origin = _checked(database, "release.duckdb")
-        content, releases = database.read_bytes(), _releases(database)
-    known = chain[: chain.index(origin["chain_head"]) + 1]
+        content, releases, hashes = database.read_bytes(), _releases(database), chain()
+    known = hashes[: hashes.index(origin["chain_head"]) + 1]
     _refuse_to_replace(target, origin["ledger_id"], known)
     manifest = sign_manifest(home, content, origin["ledger_id"], known, releases)
     target.write_bytes(content)
@@ -72,20 +73,20 @@ def push_database(home: Home, url: str, chain: Sequence[str]) -> Manifest:
 
 
 def _refuse_to_replace(target: StoredPath, ledger_id: str, known: Sequence[str]) -> None:
-    """Leave what is no release database, or not an earlier one of this log, as it is."""
+    """Leave what is no release database, or not an earlier one of this log, as it is. A manifest may lag behind it."""
+    called = "url: it stays: what lies there"
     try:
-        start = target.read_range(0, _SIGN.stop)
+        if target.read_range(0, _SIGN.stop)[_SIGN] != b"DUCK":
+            raise UserError(f"{called} is no release database of privcert")
+        with TemporaryDirectory() as folder:
+            there = Path(folder) / "there.duckdb"
+            target.download(there)
+            origin = _checked(there, called)
     except FileNotFoundError:
         return
-    if start[_SIGN] != b"DUCK":
-        raise UserError("url: what lies there is no release database; it stays: choose another name")
-    try:
-        there = read_manifest(_beside(target).read_bytes(), None)
-    except FileNotFoundError:
-        return
-    if there.ledger_id != ledger_id:
+    if origin["ledger_id"] != ledger_id:
         raise UserError("url: the database there is of another release log; it stays: choose another name")
-    if there.chain_head not in known:
+    if origin["chain_head"] not in known:
         raise UserError(
             "url: the database there knows more of this release log than this home (an older copy, a restored "
             "backup?); it stays: push from where the log is whole, or remove it there first"

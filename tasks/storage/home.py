@@ -135,11 +135,12 @@ def open_home(root: Path) -> Home:
 
 
 def is_private_zone(folder: Path) -> bool:
-    """Whether this folder is the private zone of a home, whoever's: one that may not be looked into counts as one."""
-    if folder.name != "private":
-        return False
+    """Whether this folder is the private zone of a home, whoever's and however it is called (a link may name it).
+
+    One that may not be looked into counts as one.
+    """
     try:
-        return (folder / _IDENTITY).exists()
+        return all((folder / name).exists() for name in (_IDENTITY, *_KEYS))
     except PermissionError:
         return True
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,6 +16,7 @@ from object_store import ObjectStore
 from private_audits import privcert
 
 from schemas.errors import UserError
+from tasks.audits import publishing
 from tasks.audits.publishing import push, refresh_operator_database
 from tasks.audits.stages import run_audit
 from tasks.ledger.export import public_key
@@ -23,7 +25,7 @@ from tasks.reporting import copies
 from tasks.reporting.copies import pull_database
 from tasks.reporting.database import WAREHOUSE_VERSION
 from tasks.reporting.places import operator_database, release_database
-from tasks.storage.home import Home, initialise_home
+from tasks.storage.home import Home, initialise_home, open_home
 from tasks.storage.objects import StoredPath
 from tests.audits import KILLED, capped, in_child, new_run, settings_for, write_corpus
 
@@ -117,7 +119,7 @@ def test_what_the_log_knows_and_the_database_does_not_is_published_before_it_is_
 
 def test_a_push_replaces_nothing_but_an_earlier_one_of_its_log(published: Home, url: str, tmp_path: Path) -> None:
     StoredPath(url).write_bytes(b"something else, of somebody else")
-    with pytest.raises(UserError, match=r"url: what lies there is no release database; it stays"):
+    with pytest.raises(UserError, match=r"url: it stays: what lies there is no release database"):
         push(published, url)
     assert StoredPath(url).read_bytes() == b"something else, of somebody else"
     StoredPath(url).unlink()
@@ -130,8 +132,32 @@ def test_a_push_replaces_nothing_but_an_earlier_one_of_its_log(published: Home, 
         push(older, url)
     with pytest.raises(UserError, match=r"url: the database there is of another release log; it stays"):
         push(audited(make_folder(tmp_path / "other")), url)
+    StoredPath(f"{url}.json").unlink()  # a push that was killed between its two puts
+    for home in (older, Home(tmp_path / "other" / "home", "", on_purpose=True)):
+        with pytest.raises(UserError, match=r"; it stays: "):
+            push(open_home(home.root), url)
+    push(published, url)
     pull_database(url, tmp_path / "copy.duckdb")
     assert newest.chain_head == pull_database(url, tmp_path / "copy.duckdb").origin["chain_head"]
+
+
+def test_a_push_beside_a_publication_pushes_what_was_published(
+    published: Home, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cap is set, and published, between the push's own publication and its put."""
+    original = publishing.publish
+
+    def published_by_another(*arguments: Any, **options: Any) -> list[Path]:
+        done = original(*arguments, **options)
+        if not calls:
+            calls.append(1)
+            capped_again(published, "24")
+            original(published, ())
+        return done
+
+    calls: list[int] = []
+    monkeypatch.setattr(publishing, "publish", published_by_another)
+    assert push(published, url).chain_head == ReleaseLog(published).chain_hashes()[-1]
 
 
 def test_what_is_pulled_is_not_put_into_a_home(published: Home, url: str) -> None:

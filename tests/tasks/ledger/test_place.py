@@ -10,7 +10,7 @@ from schemas.errors import UserError
 from tasks.ledger.log import ReleaseLog
 from tasks.storage.home import Home
 
-OWN = "release_log.sqlite"
+OWN, PLACE = "release_log.sqlite", "release_log.place"
 
 
 @pytest.fixture
@@ -52,3 +52,31 @@ def test_another_file_is_another_place(home: Home, tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("PRIVCERT_LOG_URL")
     with pytest.raises(UserError, match="another SQLite file"):
         ReleaseLog(home)
+
+
+def test_a_log_of_a_version_that_did_not_write_its_place_is_where_it_is(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ReleaseLog(home).set_cap("reviews", Decimal(3))
+    (home.private / PLACE).unlink()
+    monkeypatch.setenv("PRIVCERT_LOG_URL", f"sqlite:///{tmp_path / 'other'}")
+    with pytest.raises(UserError, match=r"is the file in its private zone, for ever"):
+        ReleaseLog(home)
+    assert not (tmp_path / "other").exists()
+    monkeypatch.delenv("PRIVCERT_LOG_URL")
+    ReleaseLog(home)
+    assert (home.private / PLACE).read_text() == "HOME"
+
+
+@pytest.mark.parametrize("content", ["x", "home", "HOME SERVER"])
+def test_a_damaged_place_is_named(home: Home, content: str) -> None:
+    (home.private / PLACE).write_text(content)
+    with pytest.raises(UserError, match=r"release_log\.place is damaged: restore it, or write HOME or FILE or SERVER"):
+        ReleaseLog(home)
+
+
+@pytest.mark.parametrize("content", ["", "HOME\n"])
+def test_one_that_was_cut_short_or_edited_serves(home: Home, content: str) -> None:
+    (home.private / PLACE).write_text(content)
+    ReleaseLog(home).set_cap("reviews", Decimal(3))
+    assert (home.private / PLACE).read_text().strip() == "HOME"

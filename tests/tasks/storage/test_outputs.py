@@ -35,6 +35,15 @@ def test_nothing_is_put_into_the_private_zone_of_any_home(tmp_path: Path, name: 
     assert (home.private / "home.json").read_bytes() == before and not (home.private / "new.json").exists()
 
 
+def test_a_private_zone_is_one_whatever_it_is_called(tmp_path: Path) -> None:
+    home = initialise_home(tmp_path / "home", on_purpose=True)
+    home.private.rename(tmp_path / "vault")
+    home.private.symlink_to(tmp_path / "vault")
+    for folder in (home.private, tmp_path / "vault", tmp_path / "vault" / "runs"):
+        with pytest.raises(UserError, match=r"private zone of a home"):
+            check_output(folder / "home.json", Kind.JSON)
+
+
 def test_a_folder_that_is_only_called_private_is_free(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     writing_output(tmp_path / "private" / "report.html", KEPT[Kind.HTML], Kind.HTML)
