@@ -18,7 +18,7 @@ from tasks.storage.home import Home
 from tasks.support.operator_log import logs_folder, note_for_operator
 
 OPTIONS, PLAN = "options.yaml", "plan.json"
-_STOPPED, _ENDED, _LOG = "stopped.json", "ended.json", "backfills.log"
+_STOPPED, _OPEN, _LOG = "stopped.json", "open.json", "backfills.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,7 @@ class Backfill:
 
     def outcome(self, number: int) -> Outcome:
         """How far it came; nothing where it was not begun."""
-        path = self.run.folder / f"outcome-{number}.json"
-        return Outcome(**json.loads(path.read_bytes())) if path.exists() else Outcome()
+        return outcome_in(self.run.folder, number)
 
     def made(self) -> list[Run]:
         """The runs of the audits that are sealed, in order."""
@@ -133,7 +132,7 @@ class Backfill:
 
     def end(self) -> None:
         """Nothing more is to come, whatever failed: what is sealed is published."""
-        self._save(_ENDED, True)
+        (self.run.folder / _OPEN).unlink(missing_ok=True)
 
     def _read(self, name: str) -> Any:
         return json.loads((self.run.folder / name).read_bytes())
@@ -148,12 +147,22 @@ def begin_backfill(home: str, audit_file: str, options_file: str | None) -> str:
     options = build(BackfillSettings, written)
     run = open_run(home, begin_run(home, audit_file))
     write_bytes(run.folder / OPTIONS, _text(options).encode())
+    write_bytes(run.folder / _OPEN, json.dumps(True).encode())
     return run.run_id
 
 
-def is_ended(folder: Path) -> bool:
-    """Whether the backfill in this folder of a run came to its end; one that was killed or refused did not."""
-    return (folder / _ENDED).exists()
+def outcome_in(folder: Path, number: int) -> Outcome:
+    """How far one audit of the backfill in this folder of a run came; nothing where it was not begun."""
+    path = folder / f"outcome-{number}.json"
+    return Outcome(**json.loads(path.read_bytes())) if path.exists() else Outcome()
+
+
+def is_open(folder: Path) -> bool:
+    """Whether the backfill in this folder of a run has yet to come to its end; one that was killed or refused has.
+
+    Of a backfill that an earlier version began nothing says so: it counts as ended.
+    """
+    return (folder / _OPEN).exists()
 
 
 def at_once(home: str, backfill: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.audits.backfill_plan import Standing
-from tasks.audits.backfill_record import OPTIONS, PLAN, is_ended
+from tasks.audits.backfill_record import OPTIONS, PLAN, is_open, outcome_in
 from tasks.audits.events import FILE, STOPS
 from tasks.reporting.metrics import RunFigures
 from tasks.storage.home import Home
@@ -20,7 +20,7 @@ def run_figures(home: Home) -> RunFigures:
 
 def _unfinished(runs: Path) -> int:
     folders = [run for run in runs.iterdir() if run.is_dir()]
-    return sum(not (is_ended(run) if (run / OPTIONS).exists() else (run / "summary.json").exists()) for run in folders)
+    return sum(is_open(run) if (run / OPTIONS).exists() else not (run / "summary.json").exists() for run in folders)
 
 
 def _stopped_stages(log: Path) -> Counter[tuple[str, str]]:
@@ -44,12 +44,17 @@ def _events(log: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _changed(runs: Path) -> Counter[str]:
-    """Partitions by corpus that stood as changed in the newest plan that has them; 0 for a corpus without any."""
-    standings: dict[tuple[str, str], str] = {}
+    """Partitions by corpus that stood as changed in the newest plan that has them; 0 for a corpus without any.
+
+    One that stood so before, and is due since, counts until it is sealed.
+    """
+    changed: dict[tuple[str, str], bool] = {}
     for plan in sorted(runs.glob(f"*/{PLAN}"), key=lambda path: path.stat().st_mtime_ns):
-        for one in json.loads(plan.read_bytes())["audits"]:
-            standings[one["corpus"], one["partition"]] = one["standing"]
+        for number, one in enumerate(json.loads(plan.read_bytes())["audits"]):
+            place = one["corpus"], one["partition"]
+            is_left = one["standing"] == Standing.DUE and not outcome_in(plan.parent, number).is_sealed
+            changed[place] = one["standing"] == Standing.CHANGED or (is_left and changed.get(place, False))
     found: Counter[str] = Counter()
-    for (corpus, _), standing in standings.items():
-        found[corpus] += standing == Standing.CHANGED
+    for (corpus, _), is_changed in changed.items():
+        found[corpus] += is_changed
     return found

@@ -94,8 +94,8 @@ METRICS = (
 class RunFigures:
     """What folders and logs of runs say, not the database.
 
-    unfinished: audits and backfills without an end. stopped_stages: by stage and event (`failed`, `refused`).
-    changed_partitions: by corpus. The last two are private.
+    unfinished: audits and backfills without an end, but for backfills that an earlier version began. stopped_stages: by
+    stage and event (`failed`, `refused`). changed_partitions: by corpus. The last two are private.
     """
 
     unfinished: int
@@ -113,7 +113,9 @@ class RunFigures:
         for stopped, number in sorted(self.stopped_stages.items()):
             stages.add_metric(stopped, number)
         yield stages
-        meaning = "Partitions whose records changed after their release, when a backfill last looked; left as released."
+        meaning = (
+            "Partitions whose records changed after their release, when a backfill last looked; until they are sealed."
+        )
         changed = GaugeMetricFamily("privcert_partitions_changed", meaning, labels=("corpus",))
         for corpus, number in sorted(self.changed_partitions.items()):
             changed.add_metric((corpus,), number)

@@ -107,6 +107,13 @@ def test_a_backfill_is_unfinished_until_it_is_published_and_audits_that_failed_a
     assert private_figures(privcert, home)["privcert_runs_unfinished"] == {(): 1}
 
 
+def test_a_backfill_of_an_earlier_version_which_marked_no_end_does_not_count_for_ever(home, privcert, tmp_path):
+    run = new_backfill(capped(home), by_quarter(write_dated(tmp_path / "reviews.parquet")))
+    assert private_figures(privcert, home)["privcert_runs_unfinished"] == {(): 1}
+    (run.folder / "open.json").unlink()
+    assert private_figures(privcert, home)["privcert_runs_unfinished"] == {(): 0}
+
+
 def test_partitions_that_changed_after_their_release_are_counted_until_they_are_audited_again(home, privcert, tmp_path):
     quarters = {"2025-Q3": 20, "2025-Q4": 30}
     definition = by_quarter(write_dated(tmp_path / "reviews.parquet", quarters), last="2025-Q4")
@@ -114,6 +121,9 @@ def test_partitions_that_changed_after_their_release_are_counted_until_they_are_
     assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 0}
     write_dated(tmp_path / "reviews.parquet", quarters, late={"2025-Q4": 3})
     backfill(home, definition)
+    assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 1}
+    due = new_backfill(home, definition, changed=True)
+    plan_stage(due)  # and it was killed before its audit
     assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 1}
     backfill(home, definition, changed=True)
     assert private_figures(privcert, home)["privcert_partitions_changed"] == {("reviews",): 0}

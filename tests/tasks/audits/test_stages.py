@@ -269,6 +269,25 @@ def test_versions_that_were_swapped_are_not_certified_for_each_other(home, tmp_p
     assert spent(home) == "0" and ReleaseLog(home).release_keys() == []
 
 
+def test_texts_that_were_replaced_under_their_old_keys_are_not_audited(home, corpus):
+    audit(capped(home), settings_for(corpus))
+    keys, before = ReleaseLog(home).release_keys(), spent(home)
+    [folder] = (home.corpora / "reviews").iterdir()
+    for part in folder.glob("records/*"):
+        table = pq.read_table(part)
+        texts = pa.array([DISLIKES] * len(table), table.schema.field("text").type)
+        pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", texts), part)
+    shutil.rmtree(home.scores)
+    run = new_run(home, settings_for(corpus, edition=2))
+    ingest_stage(run)
+    propose_stage(run)
+    says = rf"^records: what lies in the folder of version {folder.name} is not what was registered .*restore"
+    for stage in (score_stage, certify_stage):
+        with pytest.raises(UserError, match=says):
+            stage(run, "all")
+    assert ReleaseLog(home).release_keys() == keys and spent(home) == before
+
+
 def test_a_damaged_version_is_named_in_the_public_reason(home, corpus):
     audit(capped(home), settings_for(corpus))
     [folder] = (home.corpora / "reviews").iterdir()

@@ -4,11 +4,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from corpus_files import corpus, write_jsonl
 
 from schemas.errors import UserError
+from tasks.corpora import contents
 from tasks.corpora.contents import check_content
 from tasks.corpora.overlaps import looks_like_another, most_texts_in_one, shares_records, shares_units
 from tasks.corpora.staging import StagedPartition, stage_corpus
@@ -60,6 +62,40 @@ def test_the_records_of_the_same_authors_in_another_month_are_others(
     shutil.copy(months[1].path / PART, months[0].path / PART)
     with pytest.raises(UserError, match=OTHER.format(0)):
         check_content(months[0].path, months[0].content_key, shared_home)
+
+
+@pytest.mark.parametrize("column", ["text", "text_key"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda values: [value and value[::-1] for value in values],
+        lambda values: [*values[:1], None, *values[2:]],
+        lambda values: [value or values[0] for value in values],
+        lambda values: values[1:2] + values[:1] + values[2:],
+    ],
+    ids=["other values", "one is null", "none is null", "two exchanged"],
+)
+def test_texts_and_keys_that_do_not_belong_together_are_refused(
+    shared_home: Home, months: list[StagedPartition], column: str, harm: Callable[[list[object]], list[object]]
+) -> None:
+    table = pq.read_table(months[0].path / PART)
+    values = pa.array(harm(table[column].to_pylist()), table.schema.field(column).type)
+    pq.write_table(table.set_column(table.schema.get_field_index(column), column, values), months[0].path / PART)
+    with pytest.raises(UserError, match=OTHER.format(0)):
+        check_content(months[0].path, months[0].content_key, shared_home)
+
+
+def test_texts_of_any_length_are_read_as_they_were_staged(
+    shared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[dict[str, str | int | None]] = [
+        {"id": str(number), "author": "ann", "text": f"{number} é" * (1 + number)} for number in range(20)
+    ]
+    settings = corpus(write_jsonl(tmp_path / "rows.jsonl", rows))
+    [staged] = stage_corpus(settings, shared_home, tmp_path / "one").partitions
+    for limit in (1, 1000, 16 << 20):
+        monkeypatch.setattr(contents, "_BYTES_AT_ONCE", limit)
+        check_content(staged.path, staged.content_key, shared_home)
 
 
 def test_a_file_of_another_kind_is_refused(shared_home: Home, months: list[StagedPartition]) -> None:
