@@ -64,7 +64,7 @@ class Row:
     def cells(self, counts: tuple[int, ...]) -> list[object]:
         """In the order of COLUMNS."""
         seen = self.left
-        same = "yes" if seen.counts == counts else "NO"
+        same = "yes" if seen.counts == counts else "NO" if seen.counts else "no release"
         spent = f"{seen.epsilon} / {EPSILON}"
         return [
             self.fault.name, self.fault.stage, self.first, self.second, len(seen.releases), seen.charges, spent, same,
