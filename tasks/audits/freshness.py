@@ -7,9 +7,7 @@ from pathlib import Path
 from schemas.errors import UserError
 from tasks.reporting.database import read_origin
 from tasks.reporting.places import release_database
-from tasks.storage.home import Home, open_home
-
-_TOLD = "chain_head.json"  # what the release zone was told of the log
+from tasks.storage.home import WITNESS, Home, open_home
 
 
 def is_behind(zone: Home) -> bool:
@@ -26,7 +24,7 @@ def is_behind(zone: Home) -> bool:
 
 def _head_told(zone: Home) -> str | None:
     try:
-        return str(json.loads((zone.release / _TOLD).read_bytes())["hash"])
+        return str(json.loads((zone.release / WITNESS).read_bytes())["hash"])
     except (OSError, ValueError, KeyError):
         return None
 

@@ -18,9 +18,7 @@ from tasks.ledger.canonical import canonical, digest
 from tasks.ledger.clock import today
 from tasks.ledger.tables import CORPUS, ENTRY, HEAD
 from tasks.storage.atomic import RELEASE_FILE, write_bytes
-from tasks.storage.home import Home
-
-WITNESS = "chain_head.json"
+from tasks.storage.home import WITNESS, Home
 
 
 class Witness(TypedDict):

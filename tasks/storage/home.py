@@ -16,6 +16,7 @@ from tasks.storage.store import check_store, claim_store, store_url
 
 PRIVATE_DIRECTORY = 0o700
 RELEASE_DIRECTORY = 0o755
+WITNESS = "chain_head.json"  # in the release zone: what it was told of the release log (tasks/ledger/chain.py)
 _IDENTITY = "home.json"
 _KEYS = ("hash.key", "signing.key")
 

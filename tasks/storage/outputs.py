@@ -4,9 +4,7 @@ from enum import Enum
 from pathlib import Path
 
 from schemas.errors import UserError
-from tasks.storage.home import is_private_zone
-
-WITNESS = "chain_head.json"  # written by tasks/ledger/chain.py alone
+from tasks.storage.home import WITNESS, is_private_zone
 
 
 class Kind(Enum):

@@ -38,6 +38,7 @@ def months(shared_home: Home, tmp_path: Path) -> list[StagedPartition]:
 
 
 def test_a_version_as_it_was_staged_passes(shared_home: Home, months: list[StagedPartition]) -> None:
+    """Nothing is raised."""
     for month in months:
         check_content(month.path, month.content_key, shared_home)
 
@@ -88,6 +89,7 @@ def test_texts_and_keys_that_do_not_belong_together_are_refused(
 def test_texts_of_any_length_are_read_as_they_were_staged(
     shared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nothing is raised, however few records are read at a time."""
     rows: list[dict[str, str | int | None]] = [
         {"id": str(number), "author": "ann", "text": f"{number} é" * (1 + number)} for number in range(20)
     ]
